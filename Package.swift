@@ -1,0 +1,58 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// Targets are layers: each imports only targets named above it.
+let package = Package(
+  name: "mlt",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "ModelToolchain", targets: ["ModelToolchain"]),
+    .executable(name: "mlt", targets: ["mlt"]),
+  ],
+  targets: [
+    .target(name: "CModelSchemas", linkerSettings: [.linkedLibrary("protobuf-c")]),
+    .systemLibrary(name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
+    .target(name: "CKernels"),
+    .target(name: "ModelTensors"),
+    .target(name: "ModelCompression", dependencies: ["CKernels", "ModelTensors"]),
+    .target(name: "ModelFiles", dependencies: ["CZip", "ModelTensors"]),
+    .target(name: "ModelGraph", dependencies: ["ModelTensors"]),
+    .target(name: "ModelOperations", dependencies: ["ModelTensors", "ModelGraph"]),
+    .target(
+      name: "ModelSpec",
+      dependencies: ["CModelSchemas", "ModelTensors", "ModelFiles", "ModelGraph"]),
+    .target(
+      name: "ModelPasses",
+      dependencies: [
+        "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
+        "ModelSpec",
+      ]),
+    .target(
+      name: "ModelInspection",
+      dependencies: [
+        "CModelSchemas", "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph",
+        "ModelOperations", "ModelSpec",
+      ]),
+    .target(
+      name: "ModelToolchain",
+      dependencies: [
+        "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
+        "ModelSpec", "ModelPasses", "ModelInspection",
+      ]),
+    .executableTarget(name: "mlt", dependencies: ["ModelToolchain"]),
+    .executableTarget(
+      name: "mlt-generate", dependencies: ["ModelToolchain"], path: "Sources/GenerateModels"),
+    .target(name: "TestSupport", dependencies: ["ModelToolchain"], path: "Tests/TestSupport"),
+    .testTarget(name: "ModelTensorsTests", dependencies: ["ModelTensors", "TestSupport"]),
+    .testTarget(
+      name: "ModelCompressionTests", dependencies: ["ModelCompression", "TestSupport"]),
+    .testTarget(name: "ModelFilesTests", dependencies: ["ModelFiles", "TestSupport"]),
+    .testTarget(name: "ModelGraphTests", dependencies: ["ModelGraph", "TestSupport"]),
+    .testTarget(name: "ModelOperationsTests", dependencies: ["ModelOperations", "TestSupport"]),
+    .testTarget(name: "ModelSpecTests", dependencies: ["ModelSpec", "TestSupport"]),
+    .testTarget(name: "ModelPassesTests", dependencies: ["ModelPasses", "TestSupport"]),
+    .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
+    .testTarget(name: "CommandLineTests", dependencies: ["mlt", "TestSupport"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
