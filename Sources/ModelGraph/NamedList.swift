@@ -1,0 +1,73 @@
+/// A dictionary with string keys that keeps the order of its entries.
+///
+/// Look-up is linear: an operation has a handful of inputs. Of equal keys the last one counts, as
+/// in a protobuf map.
+public struct NamedList<Element: Sendable>: Sendable {
+  /// The entries in order.
+  public private(set) var entries: [(key: String, value: Element)]
+
+  /// An empty list.
+  public init() { entries = [] }
+
+  /// A list of `entries`; of equal keys the last one is kept, in the place of the first.
+  public init(_ entries: some Sequence<(key: String, value: Element)>) {
+    self.entries = []
+    var places: [String: Int] = [:]
+    for entry in entries {
+      if let place = places[entry.key] {
+        self.entries[place].value = entry.value
+      } else {
+        places[entry.key] = self.entries.count
+        self.entries.append(entry)
+      }
+    }
+  }
+
+  /// A list whose keys are known to differ.
+  public init(uniqueEntries entries: [(key: String, value: Element)]) { self.entries = entries }
+
+  /// The keys in order.
+  public var keys: [String] { entries.map(\.key) }
+  /// The values in order.
+  public var values: [Element] { entries.map(\.value) }
+
+  /// The value of `key`; setting appends a new key, setting nil removes it.
+  public subscript(key: String) -> Element? {
+    get { entries.last { $0.key == key }?.value }
+    set {
+      let place = entries.lastIndex { $0.key == key }
+      switch (place, newValue) {
+      case (let place?, let value?): entries[place].value = value
+      case (let place?, nil): entries.remove(at: place)
+      case (nil, let value?): entries.append((key, value))
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// Replaces every value by what `transform` makes of it.
+  public mutating func updateEach(_ transform: (String, inout Element) throws -> Void) rethrows {
+    for index in entries.indices {
+      try transform(entries[index].key, &entries[index].value)
+    }
+  }
+}
+
+extension NamedList: RandomAccessCollection {
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { entries.count }
+  public subscript(position: Int) -> (key: String, value: Element) { entries[position] }
+}
+
+extension NamedList: ExpressibleByDictionaryLiteral {
+  public init(dictionaryLiteral elements: (String, Element)...) {
+    self.init(elements.map { (key: $0.0, value: $0.1) })
+  }
+}
+
+extension NamedList: Equatable where Element: Equatable {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.count == right.count
+      && zip(left.entries, right.entries).allSatisfy { $0.key == $1.key && $0.value == $1.value }
+  }
+}
