@@ -1,0 +1,24 @@
+import CModelSchemas
+
+typealias CModelDescription = CoreML__Specification__ModelDescription
+typealias CFunctionDescription = CoreML__Specification__FunctionDescription
+typealias CFeatureDescription = CoreML__Specification__FeatureDescription
+typealias CFeatureType = CoreML__Specification__FeatureType
+typealias CArrayType = CoreML__Specification__ArrayFeatureType
+typealias CImageType = CoreML__Specification__ImageFeatureType
+typealias CSizeRange = CoreML__Specification__SizeRange
+typealias CMetadata = CoreML__Specification__Metadata
+
+typealias CProgram = CoreML__Specification__MILSpec__Program
+typealias CFunction = CoreML__Specification__MILSpec__Function
+typealias CBlock = CoreML__Specification__MILSpec__Block
+typealias COperation = CoreML__Specification__MILSpec__Operation
+typealias CArgument = CoreML__Specification__MILSpec__Argument
+typealias CBinding = CoreML__Specification__MILSpec__Argument__Binding
+typealias CNamedValueType = CoreML__Specification__MILSpec__NamedValueType
+typealias CValueType = CoreML__Specification__MILSpec__ValueType
+typealias CTensorType = CoreML__Specification__MILSpec__TensorType
+typealias CDimension = CoreML__Specification__MILSpec__Dimension
+typealias CValue = CoreML__Specification__MILSpec__Value
+typealias CImmediateValue = CoreML__Specification__MILSpec__Value__ImmediateValue
+typealias CTensorValue = CoreML__Specification__MILSpec__TensorValue
