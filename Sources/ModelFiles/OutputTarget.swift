@@ -1,0 +1,89 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Where a finished file or folder is to stand; it gets there by one rename.
+struct OutputTarget: Sendable {
+  let path: String
+  private let force: Bool
+
+  /// Checks that the place is free, or that what stands there may be replaced.
+  ///
+  /// - Throws: ``FileError/exists(_:)`` without `force`; ``FileError/unsupported(_:_:)`` when
+  ///   replacing would remove something that is no model: a device, a folder of other things.
+  init(_ output: String, force: Bool) throws(FileError) {
+    path = PathNames.trimmed(output)
+    self.force = force
+    let name = PathNames.last(path)
+    if path.isEmpty || path.utf8.contains(0) || [".", "..", "/"].contains(name) {
+      throw .unsupported(output, "not a name for an output")
+    }
+    guard FileSystem.exists(path) else { return }
+    if !force { throw .exists(path) }
+    switch FileSystem.kind(path) {
+    case .other: throw .unsupported(path, "not a regular file, so it is not replaced")
+    case .folder:
+      let isModel = ["Manifest.json", "coremldata.bin"].contains { name in
+        FileSystem.exists(path + "/" + name)
+      }
+      let names = try FileSystem.names(in: path)
+      guard isModel || names.isEmpty else {
+        throw .unsupported(path, "a folder that is no model package, so it is not replaced")
+      }
+    case .file, nil: break
+    }
+  }
+
+  /// Renames `finished`, which lies in a temporary folder beside the target, to the target.
+  ///
+  /// What stood there takes the place of `finished` and goes with the temporary folder.
+  func place(_ finished: String) throws(FileError) {
+    try TemporaryFolders.uninterrupted { () throws(FileError) in
+      if !force {
+        try renameNew(finished)
+      } else if FileSystem.exists(path) {
+        try exchange(finished)
+      } else if rename(finished, path) != 0 {
+        throw FileError.last(path, "create")
+      }
+    }
+    try FileSystem.synchronize(PathNames.parent(path))
+  }
+
+  private func renameNew(_ finished: String) throws(FileError) {
+    if let rename = LinuxCalls.renameAt {
+      if rename(AT_FDCWD, finished, AT_FDCWD, path, LinuxCalls.noReplace) == 0 { return }
+      if errno == EEXIST { throw .exists(path) }
+      if errno != EINVAL && errno != ENOSYS { throw .last(path, "create") }
+    }
+    if FileSystem.exists(path) { throw .exists(path) }
+    if rename(finished, path) != 0 { throw .last(path, "create") }
+  }
+
+  private func exchange(_ finished: String) throws(FileError) {
+    if let rename = LinuxCalls.renameAt {
+      if rename(AT_FDCWD, finished, AT_FDCWD, path, LinuxCalls.exchange) == 0 { return }
+      if errno != EINVAL && errno != ENOSYS { throw .last(path, "replace") }
+    }
+    // Without an exchange the old one stands aside for a moment, and comes back on failure.
+    let aside = finished + ".old"
+    if rename(path, aside) != 0 { throw .last(path, "replace") }
+    if rename(finished, path) != 0 {
+      let code = errno
+      _ = rename(aside, path)
+      throw .system(path, "replace", errno: code)
+    }
+  }
+
+  /// Makes a file, or a folder and all it holds, durable.
+  static func synchronizeTree(_ path: String) throws(FileError) {
+    if FileSystem.kind(path) == .folder {
+      for name in try FileSystem.names(in: path) { try synchronizeTree(path + "/" + name) }
+    }
+    try FileSystem.synchronize(path)
+  }
+}
