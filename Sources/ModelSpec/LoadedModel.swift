@@ -1,0 +1,80 @@
+import ModelFiles
+import ModelGraph
+import ModelTensors
+
+/// A model together with the container that it came from; its weights lie in mapped files.
+public struct LoadedModel: Sendable {
+  public let container: ModelContainer
+  public var model: Model
+
+  /// A model of this container.
+  public init(container: ModelContainer, model: Model) {
+    self.container = container
+    self.model = model
+  }
+
+  /// Opens a package folder, an archive or a specification file.
+  ///
+  /// - Parameter readingWeights: Whether weights will be read; without it an archive is opened for
+  ///   its specification only and its weights are absent.
+  /// - Throws: ``FileError``, ``SpecError``.
+  public init(path: String, readingWeights: Bool = true) throws {
+    let container = try ModelContainer.open(path: path, readingWeights: readingWeights)
+    let weights: any WeightResolver =
+      container.weightsAvailable ? ContainerWeights(container) : UnopenedWeights()
+    let decoder = ModelDecoder(weights: weights)
+    self.container = container
+    model = try decoder.decode(
+      container.specification.bytes, path: container.specification.path)
+  }
+
+  /// Writes the model; weights that still lie where the container has them are copied as files.
+  ///
+  /// - Throws: ``FileError``, ``SpecError``.
+  public func save(to output: String, force: Bool = false) throws {
+    let writer = try PackageWriter(output: output, force: force)
+    let specification = try ModelEncoder.encode(model)
+    for name in weightFileNames {
+      try writer.copyWeightFile(from: container, name: name)
+    }
+    try writer.carryOver(from: container)
+    try writer.commit(specification: specification)
+  }
+
+  /// The weight files that the model refers to, in the order of their first use.
+  public var weightFileNames: [String] {
+    var names: [String] = []
+    model.forEachWeight { weight in
+      if !names.contains(weight.reference.fileName) { names.append(weight.reference.fileName) }
+    }
+    return names
+  }
+}
+
+/// Finds blobs in the weight files of a container.
+struct ContainerWeights: WeightResolver {
+  private let container: ModelContainer
+
+  init(_ container: ModelContainer) { self.container = container }
+
+  func source(
+    for reference: BlobReference, elementType: ElementType, shape: [Int]
+  ) throws -> any TensorSource {
+    let file = try container.blobFile(named: reference.fileName)
+    let record = try file.record(at: reference.offset)
+    // A blob of bools is one of bytes.
+    let stored: ElementType = elementType == .bool ? .uint8 : elementType
+    guard record.elementType == stored else {
+      throw SpecError(
+        "the blob holds \(record.elementType.rawValue), the program says \(elementType.rawValue)",
+        path: file.file.path, offset: Int(clamping: reference.offset))
+    }
+    guard record.elementCount == Shape.elementCount(shape) else {
+      throw SpecError(
+        "the blob holds \(record.elementCount) elements, the program's shape \(shape) says "
+          + "\(Shape.elementCount(shape) ?? 0)",
+        path: file.file.path, offset: Int(clamping: reference.offset))
+    }
+    return try file.tensor(record, shape: shape)
+  }
+}
