@@ -131,6 +131,33 @@ extension Model {
     }
   }
 
+  /// Calls `body` for every program; `place` is the indices of children from here down.
+  public func forEachProgram(_ body: (Program, _ place: [Int]) throws -> Void) rethrows {
+    try forEachProgram(at: [], body)
+  }
+
+  private func forEachProgram(
+    at place: [Int], _ body: (Program, [Int]) throws -> Void
+  ) rethrows {
+    switch kind {
+    case .program(let program): try body(program, place)
+    case .pipeline(let pipeline):
+      for (index, child) in pipeline.models.enumerated() {
+        try child.forEachProgram(at: place + [index], body)
+      }
+    case .neuralNetwork, .other, .absent: break
+    }
+  }
+
+  /// The names of the children on the way to `place`, each with a slash behind it.
+  public func childPrefix(at place: [Int]) -> String {
+    guard let index = place.first, case .pipeline(let pipeline) = kind,
+      pipeline.models.indices.contains(index)
+    else { return "" }
+    return "\(pipeline.name(of: index))/"
+      + pipeline.models[index].childPrefix(at: Array(place.dropFirst()))
+  }
+
   /// Calls `body` for every program, those of a pipeline's children included.
   public mutating func updateEachProgram(
     _ body: (_ model: inout Model, _ place: [Int]) throws -> Void

@@ -1,0 +1,135 @@
+import ModelGraph
+import ModelOperations
+import ModelTensors
+
+/// A constant of a model: one weight, however many operations and functions use it.
+struct Constant: Sendable {
+  /// A `const` operation that holds the constant.
+  struct Site: Sendable, Hashable {
+    /// The program: indices of children from the root pipeline down.
+    var place: [Int]
+    var function: String
+    var specialization: String
+    var path: OperationPath
+  }
+
+  /// An operation's input that the constant is bound to.
+  struct Consumer: Sendable {
+    var function: String
+    var name: String
+    var type: String
+    var input: String
+    /// The channel axes that the consumer sees; nil for a scalar.
+    var axes: ChannelAxes?
+    /// Whether the consumer's table entry takes constants that are decoded at load time.
+    var operation: GraphOperation
+  }
+
+  var name: String
+  var value: Value
+  var source: any TensorSource
+  var sites: [Site]
+  var functions: [String]
+  var consumers: [Consumer]
+  /// Whether a block yields the constant as an output.
+  var isBlockOutput: Bool
+
+  /// Stored bytes.
+  var byteCount: Int { source.byteCount }
+}
+
+/// All numeric constants of a model's programs, in file order.
+struct ConstantIndex: Sendable {
+  private(set) var constants: [Constant] = []
+  /// The constant of a site.
+  private(set) var bySite: [Constant.Site: Int] = [:]
+  private var byReference: [SharedKey: Int] = [:]
+
+  private struct SharedKey: Hashable {
+    var reference: BlobReference
+    var elementType: ElementType
+    var shape: [Int]
+  }
+
+  /// Indexes the programs of `model`.
+  init(_ model: Model) {
+    add(model, place: [], prefix: "")
+  }
+
+  private mutating func add(_ model: Model, place: [Int], prefix: String) {
+    switch model.kind {
+    case .program(let program):
+      for (name, function) in program.functions {
+        for (key, block) in function.specializations {
+          add(block, of: function, name, key, place: place, prefix: prefix)
+        }
+      }
+    case .pipeline(let pipeline):
+      for (index, child) in pipeline.models.enumerated() {
+        add(child, place: place + [index], prefix: "\(prefix)\(pipeline.name(of: index))/")
+      }
+    case .neuralNetwork, .other, .absent: break
+    }
+  }
+
+  private mutating func add(
+    _ block: Block, of function: Function, _ functionName: String, _ key: String, place: [Int],
+    prefix: String
+  ) {
+    let defUse = DefUse(inputs: function.inputs, block: block)
+    var values: [String: Value] = [:]
+    block.forEachOperation { operation, _ in
+      if operation.isConst, let output = operation.outputs.first {
+        values[output.name] = operation.attributes["val"]
+      }
+    }
+    let known = values
+    block.forEachOperation { operation, path in
+      guard operation.isConst, let value = operation.attributes["val"],
+        let source = value.tensorSource, let output = operation.outputs.first
+      else { return }
+      let site = Constant.Site(
+        place: place, function: functionName, specialization: key, path: path)
+      var consumers: [Constant.Consumer] = []
+      var isBlockOutput = false
+      for use in defUse.uses(of: path) {
+        switch use.consumer {
+        case .blockOutput: isBlockOutput = true
+        case .operation(let consumerPath, let input, let binding):
+          guard let consumer = block[consumerPath] else { continue }
+          consumers.append(
+            Constant.Consumer(
+              function: functionName, name: consumer.name, type: consumer.type, input: input,
+              axes: WeightAxes.axes(
+                for: consumer, input: input, binding: binding, shape: source.shape,
+                constant: { known[$0] }),
+              operation: consumer))
+        }
+      }
+      let index = place(of: value, source)
+      if index == constants.count {
+        constants.append(
+          Constant(
+            name: prefix + output.name, value: value, source: source, sites: [], functions: [],
+            consumers: [], isBlockOutput: false))
+      }
+      constants[index].sites.append(site)
+      if !constants[index].functions.contains(functionName) {
+        constants[index].functions.append(functionName)
+      }
+      constants[index].consumers += consumers
+      constants[index].isBlockOutput = constants[index].isBlockOutput || isBlockOutput
+      bySite[site] = index
+    }
+  }
+
+  /// The index of the constant that lies where `value` does, or that of a new one.
+  private mutating func place(of value: Value, _ source: any TensorSource) -> Int {
+    guard let weight = value.weight else { return constants.count }
+    let key = SharedKey(
+      reference: weight.reference, elementType: source.elementType, shape: source.shape)
+    if let index = byReference[key] { return index }
+    byReference[key] = constants.count
+    return constants.count
+  }
+}

@@ -1,0 +1,94 @@
+import ModelCompression
+import ModelTensors
+
+/// What a compressing pass did to every weight.
+public struct Ledger: Sendable {
+  /// What became of a weight.
+  public enum Status: String, Sendable {
+    case compressed
+    case skipped
+  }
+
+  /// One weight.
+  public struct Row: Sendable {
+    public var name: String
+    /// The functions that use it.
+    public var functions: [String]
+    public var status: Status
+    /// Why it was skipped; notes on a compressed one.
+    public var reason: String?
+    /// The scheme of a compressed weight, `int8 symmetric per channel (axis 0)`.
+    public var scheme: String?
+    public var shape: [Int]
+    public var elementType: ElementType
+    public var parameters: Int
+    /// Stored bytes of data, tables, scales, offsets and masks.
+    public var beforeBytes: Int
+    public var afterBytes: Int
+    /// Error of the weight as Core ML decodes it; nil for a skipped one.
+    public var sums: ErrorSums?
+  }
+
+  /// The specification version before and after, and why it rose.
+  public struct VersionChange: Sendable {
+    public var before: Int
+    public var after: Int
+    public var reason: String?
+  }
+
+  /// Sums over weights.
+  public struct Totals: Sendable {
+    public var weights = 0
+    public var compressed = 0
+    public var skipped = 0
+    public var parameters = 0
+    public var beforeBytes = 0
+    public var afterBytes = 0
+    /// Over compressed weights.
+    public var sums = ErrorSums()
+
+    /// Bytes before by bytes after; nil when nothing is left.
+    public var ratio: Double? {
+      afterBytes > 0 ? Double(beforeBytes) / Double(afterBytes) : nil
+    }
+    /// Stored bits per parameter before; nil without parameters.
+    public var bitsBefore: Double? {
+      parameters > 0 ? Double(beforeBytes) * 8 / Double(parameters) : nil
+    }
+    /// Stored bits per parameter after; nil without parameters.
+    public var bitsAfter: Double? {
+      parameters > 0 ? Double(afterBytes) * 8 / Double(parameters) : nil
+    }
+  }
+
+  public var version: VersionChange
+  /// In the order of the model.
+  public var rows: [Row]
+  /// What else was changed or noticed.
+  public var notes: [String]
+  /// Bytes of the files written; nil for a dry run.
+  public var writtenBytes: Int?
+  /// Seconds that the system took to make the files durable.
+  public var synchronizeSeconds = 0.0
+
+  /// Sums over all rows.
+  public var totals: Totals {
+    var totals = Totals()
+    for row in rows {
+      totals.weights += 1
+      totals.parameters += row.parameters
+      totals.beforeBytes += row.beforeBytes
+      totals.afterBytes += row.afterBytes
+      switch row.status {
+      case .compressed:
+        totals.compressed += 1
+        if let sums = row.sums { totals.sums += sums }
+      case .skipped: totals.skipped += 1
+      }
+    }
+    return totals
+  }
+
+  /// Whether any weight was compressed.
+  public var hasCompressed: Bool { rows.contains { $0.status == .compressed } }
+}

@@ -1,0 +1,188 @@
+import ModelCompression
+import ModelGraph
+import ModelOperations
+import ModelTensors
+
+/// Which elements of a weight share a scale.
+public enum QuantizationGranularity: Sendable, Hashable {
+  case tensor
+  /// One scale per output channel.
+  case channel
+  /// One scale per output channel and block of this many input channels.
+  case block(Int)
+}
+
+/// Linear quantization of weights to 8 or 4 bits.
+public struct QuantizePass: CompressionPass {
+  public var scheme: AffineScheme
+  public var granularity: QuantizationGranularity
+
+  /// A pass with this scheme.
+  public init(scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel)
+  {
+    self.scheme = scheme
+    self.granularity = granularity
+  }
+
+  /// 7 for 8 bits per tensor or channel, 9 for 4 bits and for blocks (the iOS18 operation).
+  public var minimumVersion: (version: Int, reason: String) {
+    if scheme.bits < 8 {
+      return (9, "\(scheme.codeType.rawValue) weights need constexpr_blockwise_shift_scale (iOS18)")
+    }
+    if case .block = granularity {
+      return (9, "scales per block need constexpr_blockwise_shift_scale (iOS18)")
+    }
+    return (7, "8-bit weights need constexpr_affine_dequantize (iOS16)")
+  }
+
+  public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
+    let type = constant.elementType
+    guard type == .float16 || type == .float32 else {
+      return .skip("\(type.rawValue) values have no scale; only fp16 and fp32 are quantized")
+    }
+    let axes: ChannelAxes
+    switch constant.axes {
+    case .disagreement(let text):
+      guard case .tensor = granularity else { return .skip("its consumers disagree: \(text)") }
+      axes = ChannelAxes(output: 0, input: nil)
+    case .axes(let agreed): axes = agreed
+    }
+    var scaleShape = [Int](repeating: 1, count: constant.shape.count)
+    var scope = "per tensor"
+    switch granularity {
+    case .tensor: break
+    case .channel:
+      scaleShape[axes.output] = constant.shape[axes.output]
+      scope = "per channel (axis \(axes.output))"
+    case .block(let size):
+      scaleShape[axes.output] = constant.shape[axes.output]
+      scope = "per channel (axis \(axes.output))"
+      if let input = axes.input {
+        let block = fittingBlock(size, constant, axes: axes, input: input)
+        scaleShape[input] = constant.shape[input] / block
+        scope = "per block of \(block) (axis \(input)) and channel (axis \(axes.output))"
+      }
+    }
+    guard let layout = GroupLayout(shape: constant.shape, scaleShape: scaleShape) else {
+      return .skip("its shape \(constant.shape) has no groups \(scaleShape)")
+    }
+    guard storedBytes(constant, scaleShape) < constant.byteCount else {
+      return .skip("would not shrink: scales would outweigh what the codes save")
+    }
+    return .encode(
+      QuantizeRecipe(scheme: scheme, layout: layout, scope: scope, version: version))
+  }
+
+  /// The block itself where it divides the axis, else the largest divisor below it that still
+  /// shrinks the weight, else the whole axis.
+  private func fittingBlock(
+    _ size: Int, _ constant: ConstantFacts, axes: ChannelAxes, input: Int
+  ) -> Int {
+    let length = constant.shape[input]
+    if length <= size || size < 1 { return max(length, 1) }
+    var scaleShape = [Int](repeating: 1, count: constant.shape.count)
+    scaleShape[axes.output] = constant.shape[axes.output]
+    for block in stride(from: size, through: 1, by: -1) where length % block == 0 {
+      scaleShape[input] = length / block
+      if block == size || storedBytes(constant, scaleShape) < constant.byteCount { return block }
+    }
+    return length
+  }
+
+  private func storedBytes(_ constant: ConstantFacts, _ scaleShape: [Int]) -> Int {
+    let groups = Shape.elementCount(scaleShape) ?? 0
+    let codes = scheme.codeType.byteCount(of: constant.elementCount) ?? 0
+    let scales = constant.elementType.byteCount(of: groups) ?? 0
+    return codes + scales + (scheme.hasOffset ? scheme.codeType.byteCount(of: groups) ?? 0 : 0)
+  }
+}
+
+/// Linear quantization of one weight.
+struct QuantizeRecipe: WeightRecipe {
+  var scheme: AffineScheme
+  var layout: GroupLayout
+  var scope: String
+  /// The specification version, which decides between the iOS16 and the iOS18 operation.
+  var version: Int
+
+  var description: String {
+    let mode = scheme.mode == .symmetric ? "symmetric" : "affine"
+    return "\(scheme.codeType.rawValue) \(mode) \(scope)"
+  }
+
+  func prepare(_ source: any TensorSource, parallel: Parallel) throws -> RecipePreparation {
+    switch try AffineQuantizer.prepare(
+      source: source, layout: layout, scheme: scheme, parallel: parallel)
+    {
+    case .refused(let reason): .refused(reason: reason)
+    case .ready(let quantizer): .ready(QuantizedWeight(quantizer: quantizer, version: version))
+    }
+  }
+}
+
+/// A weight that is about to be quantized.
+struct QuantizedWeight: PreparedWeight {
+  var quantizer: AffineQuantizer
+  var version: Int
+
+  private var isBlockwise: Bool { version >= 9 }
+  private var layout: GroupLayout { quantizer.layout }
+
+  /// Codes, scales and, where the form has them, zero points. The iOS18 operation keeps scales at
+  /// the weight's rank, the iOS16 one wants a vector or a scalar and always zero points.
+  var parts: [WeightPart] {
+    let shape = isBlockwise ? layout.scaleShape : vectorShape
+    var parts = [
+      WeightPart(quantizer.scheme.codeType, layout.shape),
+      WeightPart(quantizer.source.elementType, shape),
+    ]
+    if quantizer.scheme.hasOffset || !isBlockwise {
+      parts.append(WeightPart(quantizer.scheme.codeType, shape))
+    }
+    return parts
+  }
+
+  private var vectorShape: [Int] {
+    layout.groupCount == 1 ? [] : [layout.groupCount]
+  }
+
+  /// The axis of the scales' vector; 0 for a scalar.
+  private var axis: Int { layout.scaleShape.firstIndex { $0 > 1 } ?? 0 }
+
+  func encode(parallel: Parallel, write: @escaping PartWriter) throws -> ErrorSums {
+    let result = try quantizer.encode(parallel: parallel) { offset, bytes in
+      try write(0, offset, bytes)
+    }
+    try result.scales.withUnsafeBytes { try write(1, 0, $0) }
+    if let offsets = result.offsets {
+      try offsets.withUnsafeBytes { try write(2, 0, $0) }
+    } else if !isBlockwise {
+      let zeros = [UInt8](repeating: 0, count: parts[2].byteCount)
+      try zeros.withUnsafeBytes { try write(2, 0, $0) }
+    }
+    return result.sums
+  }
+
+  func operations(output: String, name: String, parts: [Value]) -> [GraphOperation] {
+    let result = [
+      NamedValueType(output, .tensor(quantizer.source.elementType, layout.shape))
+    ]
+    if isBlockwise {
+      var inputs: NamedList<Argument> = ["data": .value(parts[0]), "scale": .value(parts[1])]
+      if parts.count > 2 { inputs["offset"] = .value(parts[2]) }
+      return [
+        GraphOperation(
+          type: "constexpr_blockwise_shift_scale", inputs: inputs, outputs: result,
+          attributes: ["name": .string(name)])
+      ]
+    }
+    return [
+      GraphOperation(
+        type: "constexpr_affine_dequantize", outputs: result,
+        attributes: [
+          "name": .string(name), "quantized_data": parts[0], "scale": parts[1],
+          "zero_point": parts[2], "axis": .int32(Int32(truncatingIfNeeded: axis)),
+        ])
+    ]
+  }
+}
