@@ -233,8 +233,13 @@ struct BlockVerifier {
             "Two inputs are named \"\(redefinition.name)\"."))
       case .operation(let path, _):
         guard let operation = block[path] else { continue }
+        // Converters name outputs after the model's, which may be an input's name too.
+        let hidesInput = function.inputs.contains { $0.name == redefinition.name }
         report(
-          .redefinition, .error, operation, "\"\(redefinition.name)\" is already defined.")
+          .redefinition, hidesInput ? .warning : .error, operation,
+          hidesInput
+            ? "The output \"\(redefinition.name)\" hides an input of that name."
+            : "\"\(redefinition.name)\" is already defined.")
       case .blockInput(let path, _, _):
         guard let operation = block[path] else { continue }
         report(
