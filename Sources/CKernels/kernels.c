@@ -1,1 +1,168 @@
 #include "CKernels.h"
+
+#pragma STDC FP_CONTRACT OFF
+
+#define LANES 16
+// Vectors between two flushes of single-precision sums into double-precision ones.
+#define CHAIN 8
+
+typedef float f32x16 __attribute__((ext_vector_type(16)));
+typedef double f64x16 __attribute__((ext_vector_type(16)));
+typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
+typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
+typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
+typedef int16_t i16x32 __attribute__((ext_vector_type(32)));
+typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
+typedef int8_t i8x16 __attribute__((ext_vector_type(16)));
+typedef uint8_t u8x32 __attribute__((ext_vector_type(32)));
+typedef _Float16 h16x16 __attribute__((ext_vector_type(16)));
+
+#if defined(__x86_64__)
+#define HAS_LEVELS 1
+#else
+#define HAS_LEVELS 0
+#endif
+
+int mlt_kernel_level_available(void) {
+#if HAS_LEVELS
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("x86-64-v4")) return MLT_KERNELS_V4;
+  if (__builtin_cpu_supports("x86-64-v3")) return MLT_KERNELS_V3;
+#endif
+  return MLT_KERNELS_BASELINE;
+}
+
+#define NAME(function) function##_baseline
+#if defined(__aarch64__)
+#define HALF_NATIVE 1
+#else
+#define HALF_NATIVE 0
+#endif
+#include "kernels.inc"
+#undef NAME
+#undef HALF_NATIVE
+
+#if HAS_LEVELS
+#define HALF_NATIVE 1
+
+#define NAME(function) function##_v3
+#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
+#include "kernels.inc"
+#pragma clang attribute pop
+#undef NAME
+
+#define NAME(function) function##_v4
+#pragma clang attribute push(__attribute__((target("arch=x86-64-v4"))), apply_to = function)
+#include "kernels.inc"
+#pragma clang attribute pop
+#undef NAME
+
+#define CALL(function, ...)                               \
+  switch (level) {                                        \
+    case MLT_KERNELS_V4: return function##_v4(__VA_ARGS__); \
+    case MLT_KERNELS_V3: return function##_v3(__VA_ARGS__); \
+    default: return function##_baseline(__VA_ARGS__);     \
+  }
+#else
+#define CALL(function, ...) \
+  (void)level;              \
+  return function##_baseline(__VA_ARGS__);
+#endif
+
+void mlt_range_runs16(int level, const uint16_t *data, size_t runs, size_t run, int16_t *low,
+                      int16_t *high) {
+  CALL(range_runs16, data, runs, run, low, high)
+}
+void mlt_range_runs32(int level, const uint32_t *data, size_t runs, size_t run, int32_t *low,
+                      int32_t *high) {
+  CALL(range_runs32, data, runs, run, low, high)
+}
+void mlt_range_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
+                      int16_t *low, int16_t *high) {
+  CALL(range_rows16, data, rows, stride, n, low, high)
+}
+void mlt_range_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
+                      int32_t *low, int32_t *high) {
+  CALL(range_rows32, data, rows, stride, n, low, high)
+}
+void mlt_fit_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int moments,
+                   mlt_fit *fit) {
+  if (moments) {
+    CALL(fit_run_moments16, data, n, affine, fit)
+  }
+  CALL(fit_run16, data, n, affine, fit)
+}
+void mlt_fit_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int moments,
+                   mlt_fit *fit) {
+  if (moments) {
+    CALL(fit_run_moments32, data, n, affine, fit)
+  }
+  CALL(fit_run32, data, n, affine, fit)
+}
+void mlt_fit_pair16(int level, const uint16_t *data, size_t n, mlt_affine first, mlt_affine second,
+                    mlt_fit *fits) {
+  CALL(fit_pair16, data, n, first, second, fits)
+}
+void mlt_fit_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
+                    mlt_affine_row affine, mlt_fit_row fit) {
+  if (fit.product && fit.square) {
+    CALL(fit_rows_moments16, data, rows, stride, n, affine, fit)
+  }
+  CALL(fit_rows16, data, rows, stride, n, affine, fit)
+}
+void mlt_fit_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
+                    mlt_affine_row affine, mlt_fit_row fit) {
+  if (fit.product && fit.square) {
+    CALL(fit_rows_moments32, data, rows, stride, n, affine, fit)
+  }
+  CALL(fit_rows32, data, rows, stride, n, affine, fit)
+}
+double mlt_encode_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int zero,
+                        uint8_t *codes) {
+  CALL(encode_run16, data, n, affine, zero, codes)
+}
+double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int zero,
+                        uint8_t *codes) {
+  CALL(encode_run32, data, n, affine, zero, codes)
+}
+double mlt_encode_row16(int level, const uint16_t *data, size_t n, mlt_affine_row affine,
+                        const int32_t *zero, uint8_t *codes) {
+  CALL(encode_row16, data, n, affine, zero, codes)
+}
+double mlt_encode_row32(int level, const uint32_t *data, size_t n, mlt_affine_row affine,
+                        const int32_t *zero, uint8_t *codes) {
+  CALL(encode_row32, data, n, affine, zero, codes)
+}
+void mlt_pack_nibbles(int level, const uint8_t *codes, size_t n, uint8_t *bytes) {
+  CALL(pack_nibbles, codes, n, bytes)
+}
+void mlt_unpack_nibbles(int level, const uint8_t *bytes, size_t n, int is_signed, uint8_t *codes) {
+  CALL(unpack_nibbles, bytes, n, is_signed, codes)
+}
+void mlt_widen_half(int level, const uint16_t *data, size_t n, float *out) {
+  CALL(widen_half, data, n, out)
+}
+void mlt_widen_int8(int level, const int8_t *data, size_t n, float *out) {
+  CALL(widen_int8, data, n, out)
+}
+void mlt_widen_uint8(int level, const uint8_t *data, size_t n, float *out) {
+  CALL(widen_uint8, data, n, out)
+}
+void mlt_narrow(int level, const float *data, size_t n, uint16_t *out) {
+  CALL(narrow, data, n, out)
+}
+void mlt_shift_scale_run(int level, const float *values, size_t n, float offset, float scale,
+                         int round_difference, float *out) {
+  CALL(shift_scale_run, values, n, offset, scale, round_difference, out)
+}
+void mlt_shift_scale_row(int level, const float *values, size_t n, const float *offset,
+                         const float *scale, int round_difference, float *out) {
+  CALL(shift_scale_row, values, n, offset, scale, round_difference, out)
+}
+void mlt_survey32(int level, const uint32_t *data, size_t n, mlt_survey *survey) {
+  CALL(survey32, data, n, survey)
+}
+void mlt_narrow_measured(int level, const uint32_t *data, size_t n, float limit, uint16_t *out,
+                         mlt_narrow_sums *sums) {
+  CALL(narrow_measured, data, n, limit, out, sums)
+}
