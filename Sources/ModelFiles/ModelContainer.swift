@@ -17,7 +17,7 @@ public final class ModelContainer: Sendable {
   /// The manifest's items, the specification first, then by path; empty without a manifest.
   public let items: [PackageItem]
   /// All files by path, relative to the package or bundle, with their unpacked sizes.
-  public let files: [ContainedFile]
+  public var files: [ContainedFile] { tree.files }
   /// The weight files by name, the form in which ``blobFile(named:)`` takes them.
   public let weightFiles: [(name: String, byteCount: Int)]
   /// Whether weight files can be read: false for an archive opened for its specification only.
@@ -25,8 +25,8 @@ public final class ModelContainer: Sendable {
 
   /// The folder with the files, or nil where they are not at hand.
   let base: String?
-  /// Folders that hold no file.
-  let emptyFolders: [String]
+  /// The files and folders.
+  let tree: FileTree
   /// Paths of weight files relative to `base`, by name.
   let weightPaths: [String: String]
   private let temporary: TemporaryFolder?
@@ -100,14 +100,14 @@ public final class ModelContainer: Sendable {
     path = specification.path
     self.specification = specification
     items = []
-    files = [
-      ContainedFile(path: PathNames.last(specification.path), byteCount: specification.count)
-    ]
+    tree = FileTree(
+      files: [
+        ContainedFile(path: PathNames.last(specification.path), byteCount: specification.count)
+      ], emptyFolders: [])
     weightFiles = []
     weightPaths = [:]
     weightsAvailable = true
     base = PathNames.parent(specification.path)
-    emptyFolders = []
     temporary = nil
   }
 
@@ -117,8 +117,7 @@ public final class ModelContainer: Sendable {
     self.path = path
     self.kind = kind
     self.contents = contents
-    files = tree.files
-    emptyFolders = tree.emptyFolders
+    self.tree = tree
     switch source {
     case .folder(let folder, let temporary):
       base = folder
@@ -129,18 +128,20 @@ public final class ModelContainer: Sendable {
     }
     weightsAvailable = base != nil || contents == .specification
 
-    func load(_ name: String) throws(FileError) -> MappedFile {
+    func load(_ name: String, maximum: Int? = nil) throws(FileError) -> MappedFile {
       switch source {
       case .folder(let folder, _):
         return try MappedFile(path: "\(folder)/\(name)", shownAs: "\(path)/\(name)")
       case .archive(let archive):
-        return MappedFile(contents: try archive.contents(name), path: "\(path)/\(name)")
+        return MappedFile(
+          contents: try archive.contents(name, maximum: maximum), path: "\(path)/\(name)")
       }
     }
     switch contents {
     case .package:
       let manifest = try Manifest(
-        json: load("Manifest.json").bytes, path: "\(path)/Manifest.json")
+        json: load("Manifest.json", maximum: Manifest.maximumBytes).bytes,
+        path: "\(path)/Manifest.json")
       try ModelContainer.check(manifest, tree, path)
       items = manifest.items
       specification = try load("Data/" + (manifest.root?.path ?? ""))
@@ -201,7 +202,8 @@ public final class ModelContainer: Sendable {
 
   /// Files by their last component; where several share one, the others by their path below the
   /// folder.
-  private static func names(_ files: [ContainedFile], folder: String) -> [String: String] {
+  private static func names(_ files: ArraySlice<ContainedFile>, folder: String) -> [String: String]
+  {
     var paths: [String: String] = [:]
     let depth = { (file: ContainedFile) in file.path.split(separator: "/").count }
     for file in files.sorted(by: { depth($0) < depth($1) }) {
@@ -214,7 +216,7 @@ public final class ModelContainer: Sendable {
   }
 
   /// Bytes of all files, unpacked.
-  public var totalBytes: Int { files.reduce(0) { $0 &+ $1.byteCount } }
+  public var totalBytes: Int { tree.byteCount }
   /// Bytes of the specification.
   public var specificationBytes: Int { specification.count }
   /// Bytes of the weight files.

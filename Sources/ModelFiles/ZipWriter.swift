@@ -39,6 +39,12 @@ enum ZipWriter {
       zip_discard(archive)
       throw error
     }
+    // libzip gives its file a mode of its own; that of a file made here is the right one.
+    let probe = output + ".mode"
+    _ = try NewFile(probe)
+    var status = stat()
+    if stat(probe, &status) == 0 { chmod(output, status.st_mode & 0o777) }
+    unlink(probe)
   }
 
   private static func add(
