@@ -51,7 +51,7 @@ public final class ModelContainer: Sendable {
         source: .folder(path, temporary: nil))
     case .file:
       let file = try MappedFile(path: path)
-      guard ZipReader.isArchive(file.bytes) else {
+      guard file.withBytes(ZipReader.isArchive) else {
         try FileSignature.checkSpecification(file)
         return ModelContainer(specification: file)
       }
@@ -139,9 +139,10 @@ public final class ModelContainer: Sendable {
     }
     switch contents {
     case .package:
-      let manifest = try Manifest(
-        json: load("Manifest.json", maximum: Manifest.maximumBytes).bytes,
-        path: "\(path)/Manifest.json")
+      let file = try load("Manifest.json", maximum: Manifest.maximumBytes)
+      let manifest = try file.withBytes { json throws(FileError) in
+        try Manifest(json: json, path: file.path)
+      }
       try ModelContainer.check(manifest, tree, path)
       items = manifest.items
       specification = try load("Data/" + (manifest.root?.path ?? ""))
