@@ -166,23 +166,21 @@ public final class ModelContainer: Sendable {
     weightFiles = weightPaths.sorted { $0.key < $1.key }.map { ($0.key, sizes[$0.value] ?? 0) }
   }
 
-  /// Checks that the files that a manifest names are there.
+  /// The manifest's items without a file or folder. Git and many archivers drop empty folders, so
+  /// only the specification's absence is an error here; Apple's loader refuses any.
+  public var absentItems: [PackageItem] {
+    items.filter { !tree.contains("Data/" + $0.path) }
+  }
+
+  /// Checks that the specification that a manifest names is a file.
   private static func check(
     _ manifest: Manifest, _ tree: FileTree, _ path: String
   ) throws(FileError) {
-    for item in manifest.items {
-      let place = "Data/" + item.path
-      if item.isRoot && tree.file(place) == nil {
-        let reason = tree.contains(place) ? "is a folder" : "is absent"
-        throw .malformed(
-          path + "/Manifest.json", "the specification \(place) (item \(item.identifier)) \(reason)")
-      }
-      if !tree.contains(place) {
-        throw .malformed(
-          path + "/Manifest.json",
-          "manifest item \"\(item.name)\" (\(item.identifier)): \(place) is absent")
-      }
-    }
+    guard let root = manifest.root, tree.file("Data/" + root.path) == nil else { return }
+    let place = "Data/" + root.path
+    let reason = tree.contains(place) ? "is a folder" : "is absent"
+    throw .malformed(
+      path + "/Manifest.json", "the specification \(place) (item \(root.identifier)) \(reason)")
   }
 
   /// The weight files of a package: those of its weights items, else of all items but the root.
