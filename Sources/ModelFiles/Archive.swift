@@ -11,6 +11,11 @@ public enum Archive {
   ) throws(FileError) {
     let target = try OutputTarget(output, force: force)
     let source = PathNames.trimmed(model)
+    if let inside = FileSystem.resolved(PathNames.parent(target.path)),
+      let folder = FileSystem.resolved(source), (inside + "/").hasPrefix(folder + "/")
+    {
+      throw .unsupported(target.path, "the archive would lie inside the model that it packs")
+    }
     let temporary = try TemporaryFolder(besides: target.path)
     let archive = temporary.path + "/archive"
     switch FileSystem.kind(source) {

@@ -35,7 +35,10 @@ struct ArchiveContents {
       let name = PathNames.last(model.name)
       prefix = String(model.name.dropLast(name.count))
     }
-    var tree = FileTree()
+    let all = FileTree(
+      files: files.map { ContainedFile(path: $0.name, byteCount: $0.byteCount) }, emptyFolders: [])
+    var kept: [ContainedFile] = []
+    var emptyFolders: [String] = []
     var entries: [String: ZipEntry] = [:]
     for entry in reader.entries where entry.name.hasPrefix(prefix) {
       let name = String(entry.name.dropFirst(prefix.count))
@@ -44,15 +47,13 @@ struct ArchiveContents {
         if files.count > 1 && !PathNames.hasSuffix(name, ".mlmodel") { continue }
       }
       if entry.isFolder {
-        let isEmpty = !files.contains { $0.name.hasPrefix(entry.name + "/") }
-        if isEmpty && !name.isEmpty { tree.emptyFolders.append(name) }
+        if all.files(below: entry.name).isEmpty && !name.isEmpty { emptyFolders.append(name) }
         continue
       }
-      tree.files.append(ContainedFile(path: name, byteCount: entry.byteCount))
+      kept.append(ContainedFile(path: name, byteCount: entry.byteCount))
       entries[name] = entry
     }
-    tree.files.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
-    self.tree = tree
+    tree = FileTree(files: kept, emptyFolders: emptyFolders)
     self.entries = entries
   }
 
@@ -76,10 +77,11 @@ struct ArchiveContents {
   }
 
   /// The bytes of a file of the model.
-  func contents(_ name: String) throws(FileError) -> [UInt8] {
+  func contents(_ name: String, maximum: Int? = nil) throws(FileError) -> [UInt8] {
     guard let entry = entries[name] else { throw .missing(reader.path + "/" + prefix + name) }
     var budget = newBudget
-    return try reader.contents(entry, maximum: limits.maximumMemory, budget: &budget)
+    let maximum = min(maximum ?? .max, limits.maximumMemory)
+    return try reader.contents(entry, maximum: maximum, budget: &budget)
   }
 
   private var newBudget: InflationBudget {

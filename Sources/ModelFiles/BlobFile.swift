@@ -45,7 +45,7 @@ public struct BlobFile: Sendable {
       let code = file.integer(UInt32.self, at: start + 4),
       let byteCount = file.integer(UInt64.self, at: start + 8),
       let dataOffset = file.integer(UInt64.self, at: start + 16),
-      let padding = file.integer(UInt64.self, at: start + 24)
+      let paddingField = file.integer(UInt64.self, at: start + 24)
     else { throw fault("the metadata ends beyond the file of \(size) bytes") }
     guard sentinel == BlobFormat.sentinel else {
       throw fault("sentinel 0x\(hexadecimal(sentinel)), expected 0xDEADBEEF")
@@ -65,7 +65,9 @@ public struct BlobFile: Sendable {
       throw fault("the data at \(dataOffset) overlaps the record's own metadata", 16)
     }
     let bits = Int(byteCount) * 8
-    guard padding < 8, padding <= UInt64(bits), type.isSubByte || padding == 0 else {
+    // Writers before sub-byte types left this field uninitialised.
+    let padding = type.isSubByte ? paddingField : 0
+    guard padding < 8, padding <= UInt64(bits) else {
       throw fault("\(padding) bits of padding for \(byteCount) bytes of \(type.rawValue)", 24)
     }
     guard (bits - Int(padding)) % type.bitWidth == 0 else {

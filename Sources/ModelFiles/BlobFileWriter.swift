@@ -12,15 +12,20 @@ import Synchronization
 /// A streaming writer of "MIL blob storage v2": records are laid out in the order they are
 /// reserved, their data may come later and from several threads.
 public final class BlobFileWriter: BlobSink {
-  /// The file that is written.
+  /// The name used in errors.
   public let path: String
   private let descriptor: Int32
   private let layout = Mutex(BlobLayout())
 
   /// Creates the file, or empties it.
-  public init(path: String) throws(FileError) {
+  public convenience init(path: String) throws(FileError) {
+    try self.init(path: path, shownAs: path)
+  }
+
+  /// Creates the file at `target`; errors name it `path`.
+  init(path target: String, shownAs path: String) throws(FileError) {
     self.path = path
-    descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_TRUNC, action: "create")
+    descriptor = try FileSystem.open(target, O_RDWR | O_CREAT | O_TRUNC, action: "create")
   }
 
   deinit { close(descriptor) }

@@ -54,6 +54,20 @@ public enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The message for a file that Git LFS left as a pointer.
   static let lfsPointerMessage = "a Git LFS pointer, not the file it stands for (git lfs pull)"
 
+  /// The same error about a path below `new` where it was one below `old`.
+  func moved(from old: String, to new: String) -> FileError {
+    guard path.hasPrefix(old + "/") || path == old else { return self }
+    let place = new + path.dropFirst(old.count)
+    switch self {
+    case .missing: return .missing(place)
+    case .malformed(_, let message, let offset):
+      return .malformed(place, message, offset: offset)
+    case .unsupported(_, let message): return .unsupported(place, message)
+    case .exists: return .exists(place)
+    case .system(_, let action, let code): return .system(place, action, errno: code)
+    }
+  }
+
   /// The error of the system call that has just failed.
   static func last(_ path: String, _ action: String) -> FileError {
     errno == ENOENT && action == "open" ? .missing(path) : .system(path, action, errno: errno)

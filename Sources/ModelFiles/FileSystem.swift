@@ -186,6 +186,13 @@ enum FileSystem {
     }
   }
 
+  /// The absolute path without symbolic links, or nil when it does not exist.
+  static func resolved(_ path: String) -> String? {
+    guard let text = realpath(path, nil) else { return nil }
+    defer { free(text) }
+    return String(cString: text)
+  }
+
   /// Bytes that an unprivileged process can still write beside `path`, or nil when unknown.
   static func freeBytes(_ path: String) -> Int? {
     var status = statvfs()

@@ -16,7 +16,8 @@ public struct ContainedFile: Sendable, Equatable {
 
 /// The files below a folder or in an archive, sorted by path.
 struct FileTree {
-  var files: [ContainedFile] = []
+  /// Sorted by the UTF-8 bytes of their paths.
+  private(set) var files: [ContainedFile] = []
   /// Folders without files.
   var emptyFolders: [String] = []
 
@@ -30,7 +31,18 @@ struct FileTree {
   /// below the base itself.
   init(folder base: String) throws(FileError) {
     try add("", base: base, depth: 0)
+    sort()
+  }
+
+  init(files: [ContainedFile], emptyFolders: [String]) {
+    self.files = files
+    self.emptyFolders = emptyFolders
+    sort()
+  }
+
+  private mutating func sort() {
     files.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+    emptyFolders.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   private mutating func add(
@@ -64,17 +76,47 @@ struct FileTree {
   }
 
   /// The file at exactly this path.
-  func file(_ path: String) -> ContainedFile? { files.first { $0.path == path } }
+  func file(_ path: String) -> ContainedFile? {
+    let index = FileTree.firstIndex(files.count, notBefore: path) { files[$0].path }
+    return index < files.count && files[index].path == path ? files[index] : nil
+  }
 
   /// The files inside the folder at `path`.
-  func files(below path: String) -> [ContainedFile] {
-    files.filter { $0.path.hasPrefix(path + "/") }
+  func files(below path: String) -> ArraySlice<ContainedFile> {
+    let start = FileTree.firstIndex(files.count, notBefore: path + "/") { files[$0].path }
+    let end = FileTree.firstIndex(files.count, notBefore: path + "0") { files[$0].path }
+    return files[start..<end]  // "0" follows "/"
   }
 
   /// Whether a file or a folder stands at `path`.
   func contains(_ path: String) -> Bool {
-    file(path) != nil || !files(below: path).isEmpty
-      || emptyFolders.contains { $0 == path || $0.hasPrefix(path + "/") }
+    if file(path) != nil || !files(below: path).isEmpty { return true }
+    for name in [path, path + "/"] {
+      let index = FileTree.firstIndex(emptyFolders.count, notBefore: name) { emptyFolders[$0] }
+      if index < emptyFolders.count,
+        emptyFolders[index] == path || emptyFolders[index].hasPrefix(path + "/")
+      {
+        return true
+      }
+    }
+    return false
+  }
+
+  /// The first of `count` sorted names that does not come before `name`.
+  private static func firstIndex(
+    _ count: Int, notBefore name: String, _ element: (Int) -> String
+  ) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if element(middle).utf8.lexicographicallyPrecedes(name.utf8) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
   }
 
   /// The bytes of all files.

@@ -46,6 +46,9 @@ struct Manifest: Equatable {
     var path: String?
   }
 
+  /// The largest manifest that is parsed.
+  static let maximumBytes = 16 << 20
+
   init(items: [PackageItem]) { self.items = items }
 
   /// Parses a manifest and checks that it names a root and paths below its folder.
@@ -54,6 +57,9 @@ struct Manifest: Equatable {
       throw .malformed(file, FileError.lfsPointerMessage)
     }
     if json.isEmpty { throw .malformed(file, "the manifest is empty") }
+    if json.count > Manifest.maximumBytes {
+      throw .unsupported(file, "a manifest of \(json.count) bytes")
+    }
     let fields: Fields
     do {
       fields = try JSONDecoder().decode(Fields.self, from: Data(json))

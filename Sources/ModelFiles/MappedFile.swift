@@ -70,8 +70,17 @@ public final class MappedFile: Sendable {
     if isMapped { munmap(base, count) } else { base.deallocate() }
   }
 
-  /// The bytes; valid as long as the file object lives.
+  /// The bytes; valid as long as the file object lives, which its last use may end: prefer
+  /// ``withBytes(_:)`` where nothing else holds the object.
   public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+  /// Calls `body` with the bytes and keeps the file alive meanwhile.
+  public func withBytes<R, E: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    defer { withExtendedLifetime(self) {} }
+    return try body(bytes)
+  }
 
   /// Says that the whole pages inside the byte range are not needed soon; they stay readable.
   public func release(_ range: Range<Int>) {

@@ -17,7 +17,7 @@ public final class ModelContainer: Sendable {
   /// The manifest's items, the specification first, then by path; empty without a manifest.
   public let items: [PackageItem]
   /// All files by path, relative to the package or bundle, with their unpacked sizes.
-  public let files: [ContainedFile]
+  public var files: [ContainedFile] { tree.files }
   /// The weight files by name, the form in which ``blobFile(named:)`` takes them.
   public let weightFiles: [(name: String, byteCount: Int)]
   /// Whether weight files can be read: false for an archive opened for its specification only.
@@ -25,8 +25,8 @@ public final class ModelContainer: Sendable {
 
   /// The folder with the files, or nil where they are not at hand.
   let base: String?
-  /// Folders that hold no file.
-  let emptyFolders: [String]
+  /// The files and folders.
+  let tree: FileTree
   /// Paths of weight files relative to `base`, by name.
   let weightPaths: [String: String]
   private let temporary: TemporaryFolder?
@@ -51,7 +51,7 @@ public final class ModelContainer: Sendable {
         source: .folder(path, temporary: nil))
     case .file:
       let file = try MappedFile(path: path)
-      guard ZipReader.isArchive(file.bytes) else {
+      guard file.withBytes(ZipReader.isArchive) else {
         try FileSignature.checkSpecification(file)
         return ModelContainer(specification: file)
       }
@@ -100,14 +100,14 @@ public final class ModelContainer: Sendable {
     path = specification.path
     self.specification = specification
     items = []
-    files = [
-      ContainedFile(path: PathNames.last(specification.path), byteCount: specification.count)
-    ]
+    tree = FileTree(
+      files: [
+        ContainedFile(path: PathNames.last(specification.path), byteCount: specification.count)
+      ], emptyFolders: [])
     weightFiles = []
     weightPaths = [:]
     weightsAvailable = true
     base = PathNames.parent(specification.path)
-    emptyFolders = []
     temporary = nil
   }
 
@@ -117,8 +117,7 @@ public final class ModelContainer: Sendable {
     self.path = path
     self.kind = kind
     self.contents = contents
-    files = tree.files
-    emptyFolders = tree.emptyFolders
+    self.tree = tree
     switch source {
     case .folder(let folder, let temporary):
       base = folder
@@ -129,18 +128,21 @@ public final class ModelContainer: Sendable {
     }
     weightsAvailable = base != nil || contents == .specification
 
-    func load(_ name: String) throws(FileError) -> MappedFile {
+    func load(_ name: String, maximum: Int? = nil) throws(FileError) -> MappedFile {
       switch source {
       case .folder(let folder, _):
         return try MappedFile(path: "\(folder)/\(name)", shownAs: "\(path)/\(name)")
       case .archive(let archive):
-        return MappedFile(contents: try archive.contents(name), path: "\(path)/\(name)")
+        return MappedFile(
+          contents: try archive.contents(name, maximum: maximum), path: "\(path)/\(name)")
       }
     }
     switch contents {
     case .package:
-      let manifest = try Manifest(
-        json: load("Manifest.json").bytes, path: "\(path)/Manifest.json")
+      let file = try load("Manifest.json", maximum: Manifest.maximumBytes)
+      let manifest = try file.withBytes { json throws(FileError) in
+        try Manifest(json: json, path: file.path)
+      }
       try ModelContainer.check(manifest, tree, path)
       items = manifest.items
       specification = try load("Data/" + (manifest.root?.path ?? ""))
@@ -164,23 +166,21 @@ public final class ModelContainer: Sendable {
     weightFiles = weightPaths.sorted { $0.key < $1.key }.map { ($0.key, sizes[$0.value] ?? 0) }
   }
 
-  /// Checks that the files that a manifest names are there.
+  /// The manifest's items without a file or folder. Git and many archivers drop empty folders, so
+  /// only the specification's absence is an error here; Apple's loader refuses any.
+  public var absentItems: [PackageItem] {
+    items.filter { !tree.contains("Data/" + $0.path) }
+  }
+
+  /// Checks that the specification that a manifest names is a file.
   private static func check(
     _ manifest: Manifest, _ tree: FileTree, _ path: String
   ) throws(FileError) {
-    for item in manifest.items {
-      let place = "Data/" + item.path
-      if item.isRoot && tree.file(place) == nil {
-        let reason = tree.contains(place) ? "is a folder" : "is absent"
-        throw .malformed(
-          path + "/Manifest.json", "the specification \(place) (item \(item.identifier)) \(reason)")
-      }
-      if !tree.contains(place) {
-        throw .malformed(
-          path + "/Manifest.json",
-          "manifest item \"\(item.name)\" (\(item.identifier)): \(place) is absent")
-      }
-    }
+    guard let root = manifest.root, tree.file("Data/" + root.path) == nil else { return }
+    let place = "Data/" + root.path
+    let reason = tree.contains(place) ? "is a folder" : "is absent"
+    throw .malformed(
+      path + "/Manifest.json", "the specification \(place) (item \(root.identifier)) \(reason)")
   }
 
   /// The weight files of a package: those of its weights items, else of all items but the root.
@@ -201,7 +201,8 @@ public final class ModelContainer: Sendable {
 
   /// Files by their last component; where several share one, the others by their path below the
   /// folder.
-  private static func names(_ files: [ContainedFile], folder: String) -> [String: String] {
+  private static func names(_ files: ArraySlice<ContainedFile>, folder: String) -> [String: String]
+  {
     var paths: [String: String] = [:]
     let depth = { (file: ContainedFile) in file.path.split(separator: "/").count }
     for file in files.sorted(by: { depth($0) < depth($1) }) {
@@ -214,7 +215,7 @@ public final class ModelContainer: Sendable {
   }
 
   /// Bytes of all files, unpacked.
-  public var totalBytes: Int { files.reduce(0) { $0 &+ $1.byteCount } }
+  public var totalBytes: Int { tree.byteCount }
   /// Bytes of the specification.
   public var specificationBytes: Int { specification.count }
   /// Bytes of the weight files.

@@ -52,7 +52,9 @@ public final class PackageWriter: Sendable {
   /// - Throws: ``FileError/unsupported(_:_:)`` for a specification file, which can have none;
   ///   ``FileError/exists(_:)`` when the file was started before.
   public func weightWriter(fileName: String) throws(FileError) -> BlobFileWriter {
-    let writer = try BlobFileWriter(path: try newWeightPath(fileName))
+    let path = try newWeightPath(fileName)
+    let shown = output + path.dropFirst(model.count)
+    let writer = try BlobFileWriter(path: path, shownAs: shown)
     state.withLock { $0.writers.append(writer) }
     return writer
   }
@@ -65,7 +67,8 @@ public final class PackageWriter: Sendable {
     guard let base = source.base else {
       throw .unsupported(source.path, "the archive was opened for its specification only")
     }
-    try FileSystem.copy("\(base)/\(file)", to: try newWeightPath(fileName))
+    let path = try newWeightPath(fileName)
+    try shown { () throws(FileError) in try FileSystem.copy("\(base)/\(file)", to: path) }
   }
 
   /// The path of a weight file that is not there yet.
@@ -80,8 +83,17 @@ public final class PackageWriter: Sendable {
     try FileSystem.makeFolder(weightsFolder, shared: true)
     state.withLock { $0.hasWeights = true }
     let path = "\(weightsFolder)/\(name)"
-    if FileSystem.exists(path) { throw .exists(path) }
+    if FileSystem.exists(path) { throw .exists(output + path.dropFirst(model.count)) }
     return path
+  }
+
+  /// Runs `body`; its errors name the output in place of the temporary folder.
+  private func shown(_ body: () throws(FileError) -> Void) throws(FileError) {
+    do throws(FileError) {
+      try body()
+    } catch {
+      throw error.moved(from: model, to: output).moved(from: temporary.path, to: output)
+    }
   }
 
   /// Copies what a new model keeps of an old package: items that are neither specification nor
@@ -98,7 +110,7 @@ public final class PackageWriter: Sendable {
     let dropped = Set(replaced.map(PathNames.last))
     for item in source.items where !item.isRoot {
       let place = "Data/" + item.path
-      let inside = source.files.filter { $0.path == place || $0.path.hasPrefix(place + "/") }
+      let inside = source.tree.files(below: place) + (source.tree.file(place).map { [$0] } ?? [])
       var copied = false
       for file in inside {
         let relative = file.path == place ? "" : String(file.path.dropFirst(place.count + 1))
@@ -109,8 +121,10 @@ public final class PackageWriter: Sendable {
           destination = "\(PackageWriter.dataFolder)/weights/\(name)"
         }
         if FileSystem.exists("\(model)/\(destination)") { continue }
-        try FileSystem.makeFolders(PathNames.parent(destination), in: model)
-        try FileSystem.copy("\(base)/\(file.path)", to: "\(model)/\(destination)")
+        try shown { () throws(FileError) in
+          try FileSystem.makeFolders(PathNames.parent(destination), in: model)
+          try FileSystem.copy("\(base)/\(file.path)", to: "\(model)/\(destination)")
+        }
         copied = true
       }
       if item.isWeights {
@@ -146,7 +160,7 @@ public final class PackageWriter: Sendable {
       state.withLock { $0.timings.synchronize = FileSystem.seconds() - start }
     } catch {
       temporary.remove()
-      throw error
+      throw error.moved(from: model, to: output).moved(from: temporary.path, to: output)
     }
     temporary.remove()
   }

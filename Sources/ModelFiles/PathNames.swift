@@ -34,6 +34,9 @@ enum PathNames {
     if path.utf8.contains(UInt8(ascii: "\\")) { return "the name holds a backslash" }
     if path.split(separator: "/").contains("..") { return "the name leaves its folder (..)" }
     if path.split(separator: "/").allSatisfy({ $0 == "." }) { return "the name is empty" }
+    if path.split(separator: "/").count > FileTree.maximumDepth {
+      return "the name has more than \(FileTree.maximumDepth) parts"
+    }
     if path.utf8.count > 4096 { return "the name is longer than 4096 bytes" }
     return nil
   }

@@ -17,7 +17,11 @@ final class TemporaryFolder: Sendable {
   /// Makes a hidden folder in the one that holds `output`, so that a rename can finish the work.
   convenience init(besides output: String) throws(FileError) {
     let name = PathNames.last(output)
-    try self.init(in: PathNames.parent(output), prefix: ".\(name.prefix(100)).")
+    do {
+      try self.init(in: PathNames.parent(output), prefix: ".\(name.prefix(60)).")
+    } catch .system(_, _, let code) {
+      throw .system(output, "create", errno: code)
+    }
   }
 
   /// Makes a folder in the system's place for temporary files.
@@ -108,5 +112,7 @@ private final class SignalWatch: Sendable {
       }
       if let previous { _ = signal(number, previous) }
     }
+    // A file beyond the process's size limit is then an error of the write, not the end.
+    if let previous = signal(SIGXFSZ, SIG_IGN) { _ = signal(SIGXFSZ, previous) }
   }
 }

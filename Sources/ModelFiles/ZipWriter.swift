@@ -39,6 +39,12 @@ enum ZipWriter {
       zip_discard(archive)
       throw error
     }
+    // libzip gives its file a mode of its own; that of a file made here is the right one.
+    let probe = output + ".mode"
+    _ = try NewFile(probe)
+    var status = stat()
+    if stat(probe, &status) == 0 { chmod(output, status.st_mode & 0o777) }
+    unlink(probe)
   }
 
   private static func add(
@@ -86,19 +92,24 @@ enum ZipWriter {
   private static func shrinks(_ path: String) throws(FileError) -> Bool {
     let file = try MappedFile(path: path)
     if file.count < storeThreshold { return true }
-    var counts = [[Int]](repeating: [Int](repeating: 0, count: 256), count: 2)
+    return file.withBytes { sampledEntropy($0) < 7.7 }
+  }
+
+  /// Bits per byte of samples across the bytes, the mean of that of even and of odd ones.
+  private static func sampledEntropy(_ bytes: UnsafeRawBufferPointer) -> Double {
     let pieces = 64
     let length = 4096
+    var counts = [Int](repeating: 0, count: 512)
     for piece in 0..<pieces {
-      let start = (file.count - length) / (pieces - 1) * piece / 2 * 2
-      for index in start..<start + length { counts[index & 1][Int(file.bytes[index])] += 1 }
+      let start = (bytes.count - length) / (pieces - 1) * piece / 2 * 2
+      for index in start..<start + length { counts[(index & 1) << 8 | Int(bytes[index])] += 1 }
     }
     let total = Double(pieces * length / 2)
     var entropy = 0.0
-    for count in counts.joined() where count > 0 {
+    for count in counts where count > 0 {
       let share = Double(count) / total
       entropy -= share * log2(share)
     }
-    return entropy / 2 < 7.7
+    return entropy / 2
   }
 }

@@ -35,7 +35,9 @@ final class Scratch: Sendable {
     try write(name, Array(text.utf8))
   }
 
-  func bytes(_ name: String) throws -> [UInt8] { Array(try MappedFile(path: self(name)).bytes) }
+  func bytes(_ name: String) throws -> [UInt8] {
+    try MappedFile(path: self(name)).withBytes { Array($0) }
+  }
 
   /// All paths below a folder, hidden ones too.
   func names(_ name: String = "") throws -> [String] {
