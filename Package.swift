@@ -39,7 +39,7 @@ let package = Package(
         "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
         "ModelSpec", "ModelPasses", "ModelInspection",
       ]),
-    .executableTarget(name: "mlt", dependencies: ["ModelToolchain", "ModelSpec"]),
+    .executableTarget(name: "mlt", dependencies: ["ModelToolchain"]),
     .executableTarget(
       name: "mlt-generate", dependencies: ["ModelToolchain"], path: "Sources/GenerateModels"),
     .target(name: "TestSupport", dependencies: ["ModelToolchain"], path: "Tests/TestSupport"),

@@ -4,7 +4,6 @@ import ModelGraph
 import ModelOperations
 import ModelSpec
 import ModelTensors
-import Synchronization
 
 /// Runs a compressing pass on a model: decides per constant, streams the weights into new files,
 /// patches the programs, writes the model.
@@ -51,20 +50,17 @@ public struct Compressor: Sendable {
     var ledger = Ledger(version: version, rows: [], notes: notes)
 
     let items = assemblyItems(of: model, index, plan)
-    let total = Double(max(1, items.reduce(0) { $0 + $1.source.byteCount * 2 }))
-    let done = Atomic<Int>(0)
-    let report = progress
-    let assembly = WeightAssembly(parallel: parallel) { bytes in
-      let sum = done.wrappingAdd(bytes, ordering: .relaxed).newValue
-      report(min(1, Double(sum) / total))
-    }
-    let isIdle = plan.recipes.isEmpty
-    let outcome =
-      isIdle
-      ? WeightAssembly.Outcome()
-      : try assembly.run(items) { fileName in
-        try writer?.weightWriter(fileName: fileName) ?? CountingBlobSink()
+    // Every byte is looked at and then written.
+    let meter = ProgressMeter(
+      total: items.reduce(0) { $0 + $1.source.byteCount * 2 }, report: progress)
+    let assembly = WeightAssembly(parallel: parallel, progress: meter.add)
+    var outcome = WeightAssembly.Outcome()
+    if !plan.recipes.isEmpty {
+      outcome = try assembly.run(items) { fileName -> any BlobSink in
+        if let writer { return try writer.weightWriter(fileName: fileName) }
+        return CountingBlobSink()
       }
+    }
     if settings.isStrict, let (number, reason) = outcome.refused.min(by: { $0.key < $1.key }) {
       throw PassError.refusedWeight(
         name: index.constants[number].name, reason: reason, hint: "without --strict it is skipped")

@@ -106,7 +106,7 @@ struct ConstantIndex: Sendable {
               operation: consumer))
         }
       }
-      let index = place(of: value, source)
+      let index = indexOfConstant(value, source)
       if index == constants.count {
         constants.append(
           Constant(
@@ -124,7 +124,7 @@ struct ConstantIndex: Sendable {
   }
 
   /// The index of the constant that lies where `value` does, or that of a new one.
-  private mutating func place(of value: Value, _ source: any TensorSource) -> Int {
+  private mutating func indexOfConstant(_ value: Value, _ source: any TensorSource) -> Int {
     guard let weight = value.weight else { return constants.count }
     let key = SharedKey(
       reference: weight.reference, elementType: source.elementType, shape: source.shape)
