@@ -91,7 +91,7 @@ struct ArchiveContents {
   /// Unpacks the model's files into a folder that is there and empty.
   func unpack(into base: String) throws(FileError) {
     if let free = FileSystem.freeBytes(base), tree.byteCount > free {
-      throw .system(base, "unpack \(tree.byteCount) bytes", errno: noSpace)
+      throw .system(reader.path, "unpack \(tree.byteCount) bytes to \(base)", errno: noSpace)
     }
     var budget = newBudget
     for folder in tree.emptyFolders { try FileSystem.makeFolders(folder, in: base) }

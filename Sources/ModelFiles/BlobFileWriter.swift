@@ -16,6 +16,8 @@ public final class BlobFileWriter: BlobSink {
   public let path: String
   private let descriptor: Int32
   private let layout = Mutex(BlobLayout())
+  /// How far the file's blocks are allocated.
+  private let allocated = Mutex(0)
 
   /// Creates the file, or empties it.
   public convenience init(path: String) throws(FileError) {
@@ -42,9 +44,28 @@ public final class BlobFileWriter: BlobSink {
     let slot = try layout.withLock { (layout: inout BlobLayout) throws(FileError) -> BlobSlot in
       try layout.reserve(type, count: count, path: path)
     }
+    allocate(Int(slot.dataOffset) + slot.byteCount)
     try write(BlobLayout.metadata(slot), at: Int(slot.recordOffset))
     return slot
   }
+
+  /// Allocates blocks up to `end` and beyond, in large steps, which makes the writes faster.
+  ///
+  /// Failure is left for the write to report.
+  private func allocate(_ end: Int) {
+    guard end > BlobFileWriter.smallestAllocation, let allocate = LinuxCalls.allocate else {
+      return
+    }
+    allocated.withLock { allocated in
+      if end <= allocated { return }
+      let target = end + min(end, BlobFileWriter.largestStep)
+      _ = allocate(descriptor, 0, Int64(allocated), Int64(target - allocated))
+      allocated = target
+    }
+  }
+
+  private static let smallestAllocation = 1 << 20
+  private static let largestStep = 64 << 20
 
   /// Writes part of a record's data, from any thread.
   public func write(

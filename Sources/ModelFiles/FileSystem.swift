@@ -222,10 +222,14 @@ enum LinuxCalls {
       Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32
     ) -> Int32
 
+  typealias Allocate = @convention(c) (Int32, Int32, Int64, Int64) -> Int32
+
   /// `copy_file_range(2)`.
   static let copyFileRange: CopyFileRange? = symbol("copy_file_range")
   /// `renameat2(2)`.
   static let renameAt: RenameAt? = symbol("renameat2")
+  /// `fallocate(2)`.
+  static let allocate: Allocate? = symbol("fallocate")
   /// The flags of `renameat2(2)`.
   static let noReplace: UInt32 = 1
   static let exchange: UInt32 = 2

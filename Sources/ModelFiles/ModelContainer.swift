@@ -166,8 +166,10 @@ public final class ModelContainer: Sendable {
     weightFiles = weightPaths.sorted { $0.key < $1.key }.map { ($0.key, sizes[$0.value] ?? 0) }
   }
 
-  /// The manifest's items without a file or folder. Git and many archivers drop empty folders, so
-  /// only the specification's absence is an error here; Apple's loader refuses any.
+  /// The manifest's items without a file or folder.
+  ///
+  /// Git and many archivers drop empty folders, so only the specification's absence is an error
+  /// here; Apple's loader refuses any.
   public var absentItems: [PackageItem] {
     items.filter { !tree.contains("Data/" + $0.path) }
   }

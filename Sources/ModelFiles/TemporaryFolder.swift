@@ -16,9 +16,10 @@ final class TemporaryFolder: Sendable {
 
   /// Makes a hidden folder in the one that holds `output`, so that a rename can finish the work.
   convenience init(besides output: String) throws(FileError) {
-    let name = PathNames.last(output)
+    let last = PathNames.last(output)
+    let name = last.utf8.count > 150 ? "model" : last  // names have at most 255 bytes
     do {
-      try self.init(in: PathNames.parent(output), prefix: ".\(name.prefix(60)).")
+      try self.init(in: PathNames.parent(output), prefix: ".\(name).")
     } catch .system(_, _, let code) {
       throw .system(output, "create", errno: code)
     }

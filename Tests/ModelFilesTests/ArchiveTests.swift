@@ -188,3 +188,33 @@ import Testing
     #expect(try scratch.names().allSatisfy { !$0.contains(".tmp") })
   }
 }
+
+extension ArchiveTests {
+  /// Archives with bytes changed at random (from a fixed seed): an error or a valid model, and
+  /// nothing outside the output.
+  @Test func damagedArchives() throws {
+    let scratch = try Scratch()
+    var seed: UInt64 = 42
+    func random(_ bound: Int) -> Int {
+      seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(seed >> 33) % bound
+    }
+    for stored in [false, true] {
+      let good = try makeZip(package("m.mlpackage/", stored: stored))
+      for _ in 0..<400 {
+        var bytes = good
+        for _ in 0...random(3) { bytes[random(bytes.count)] = UInt8(random(256)) }
+        try scratch.write("x", bytes)
+        for reading in [false, true] {
+          _ = fileError {
+            let model = try ModelContainer.open(path: scratch("x"), readingWeights: reading)
+            for file in model.weightFiles where reading {
+              _ = try model.blobFile(named: file.name).records()
+            }
+          }
+        }
+      }
+    }
+    #expect(try scratch.names() == ["x"])
+  }
+}

@@ -207,8 +207,8 @@ import Testing
     #expect(tensor.identity != other.identity)
   }
 
-  @Test func fullDisk() throws {
-    guard FileSystem.exists("/dev/full") else { return }
+  @Test(.enabled(if: FileSystem.exists("/dev/full"), "no /dev/full"))
+  func fullDisk() throws {
     let writer = try BlobFileWriter(path: "/dev/full")
     let error = fileError { _ = try writer.reserve(.int8, count: 10) }
     #expect(error == .system("/dev/full", "write", errno: noSpace))
@@ -228,5 +228,23 @@ import Testing
     let file = try MappedFile(path: scratch("l"))
     for range in [0..<100_000, 1..<99_999, -5..<200_000, 50..<51] { file.release(range) }
     #expect(Array(file.bytes) == large)
+  }
+}
+
+extension BlobTests {
+  /// Records beyond the size from which blocks are allocated ahead leave no tail.
+  @Test func largeRecords() throws {
+    let scratch = try Scratch()
+    let writer = try BlobFileWriter(path: scratch("w.bin"))
+    for count in [1, 3 << 20, 5, 2 << 20] {
+      let slot = try writer.reserve(.uint8, count: count)
+      try [UInt8(count & 7)].withUnsafeBytes { try writer.write($0, to: slot, at: count - 1) }
+    }
+    try writer.finish()
+    let file = try MappedFile(path: scratch("w.bin"))
+    #expect(file.count == writer.byteCount)
+    let records = try BlobFile(file).records()
+    #expect(records.map(\.byteCount) == [1, 3 << 20, 5, 2 << 20])
+    #expect(records.map { file.bytes[Int($0.dataOffset) + $0.byteCount - 1] } == [1, 0, 5, 0])
   }
 }

@@ -65,6 +65,11 @@ import Testing
     try NpyWriter.write(tensor: tensor, to: path, force: true)
     #expect(try scratch.bytes("x.npy").count == 129)
     try NpyWriter.write(tensor: tensor, to: "/dev/null")
+  }
+
+  @Test(.enabled(if: FileSystem.exists("/dev/full"), "no /dev/full"))
+  func fullDevice() throws {
+    let tensor = try MemoryTensor(elementType: .int8, shape: [1], bytes: [1])
     let full = fileError { try NpyWriter.write(tensor: tensor, to: "/dev/full") }
     #expect(full == .system("/dev/full", "write", errno: noSpace))
   }
