@@ -28,6 +28,17 @@ public enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
     }
   }
 
+  /// The name of the case, for machines.
+  public var kind: String {
+    switch self {
+    case .missing: "missing"
+    case .malformed: "malformed"
+    case .unsupported: "unsupported"
+    case .exists: "exists"
+    case .system: "system"
+    }
+  }
+
   /// What is wrong, on one line, without the path.
   public var message: String {
     switch self {

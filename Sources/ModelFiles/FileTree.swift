@@ -25,8 +25,6 @@ struct FileTree {
   static let maximumCount = 100_000
   static let maximumDepth = 32
 
-  init() {}
-
   /// Reads the names below `base`; links to files count as files, links to folders are refused
   /// below the base itself.
   init(folder base: String) throws(FileError) {

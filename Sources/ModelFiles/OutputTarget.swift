@@ -27,9 +27,9 @@ struct OutputTarget: Sendable {
     switch FileSystem.kind(path) {
     case .other: throw .unsupported(path, "not a regular file, so it is not replaced")
     case .folder:
-      let isModel = ["Manifest.json", "coremldata.bin"].contains { name in
-        FileSystem.exists(path + "/" + name)
-      }
+      let isModel =
+        FileSystem.exists(path + "/coremldata.bin")
+        || FileSystem.exists(path + "/Manifest.json") && FileSystem.kind(path + "/Data") == .folder
       let names = try FileSystem.names(in: path)
       guard isModel || names.isEmpty else {
         throw .unsupported(path, "a folder that is no model package, so it is not replaced")
@@ -51,7 +51,8 @@ struct OutputTarget: Sendable {
         throw FileError.last(path, "create")
       }
     }
-    try FileSystem.synchronize(PathNames.parent(path))
+    // The output stands; a folder that cannot be read cannot be synchronized either.
+    try? FileSystem.synchronize(PathNames.parent(path))
   }
 
   private func renameNew(_ finished: String) throws(FileError) {

@@ -19,6 +19,7 @@ public final class PackageWriter: Sendable {
     var writers: [BlobFileWriter] = []
     var items: [PackageItem] = []
     var hasWeights = false
+    var names: Set<String> = []
     var isDone = false
     var timings = WriteTimings()
   }
@@ -81,9 +82,12 @@ public final class PackageWriter: Sendable {
       throw .malformed(output, "weight file name \"\(fileName)\": \(fault)")
     }
     try FileSystem.makeFolder(weightsFolder, shared: true)
-    state.withLock { $0.hasWeights = true }
+    let isNew = state.withLock { state in
+      state.hasWeights = true
+      return state.names.insert(name).inserted
+    }
     let path = "\(weightsFolder)/\(name)"
-    if FileSystem.exists(path) { throw .exists(output + path.dropFirst(model.count)) }
+    if !isNew || FileSystem.exists(path) { throw .exists(output + path.dropFirst(model.count)) }
     return path
   }
 
@@ -119,6 +123,10 @@ public final class PackageWriter: Sendable {
           let name = relative.isEmpty ? PathNames.last(place) : relative
           if dropped.contains(PathNames.last(name)) { continue }
           destination = "\(PackageWriter.dataFolder)/weights/\(name)"
+        }
+        let ours = [specificationPath, weightsFolder].map { String($0.dropFirst(model.count + 1)) }
+        if !item.isWeights && ours.contains(where: { (destination + "/").hasPrefix($0 + "/") }) {
+          continue
         }
         if FileSystem.exists("\(model)/\(destination)") { continue }
         try shown { () throws(FileError) in

@@ -135,6 +135,14 @@ import Testing
     #expect(error?.message.contains("\n") == false)
   }
 
+  @Test(arguments: ["[", "{\"a\":", "\"", "{\"itemInfoEntries\":{\"x\":{\"path\":"])
+  func deepManifest(_ unit: String) throws {
+    let scratch = try Scratch()
+    let path = try ContainerTests.package("m", in: scratch)
+    try scratch.write("m/Manifest.json", String(repeating: unit, count: 200_000))
+    #expect(fileError { _ = try ModelContainer.open(path: path) } != nil)
+  }
+
   @Test func absentWeights() throws {
     let scratch = try Scratch()
     try scratch.write("m/Manifest.json", ContainerTests.manifest())

@@ -192,6 +192,25 @@ import Testing
     }
   }
 
+  @Test func itemsAroundTheSpecification() throws {
+    let scratch = try Scratch()
+    try scratch.write(
+      "s/Manifest.json",
+      ContainerTests.manifest(#", "id": {"name": "all", "path": "com.apple.CoreML"}"#))
+    try scratch.write("s/Data/com.apple.CoreML/model.mlmodel", smallSpecification + [0x50, 1])
+    try scratch.write("s/Data/com.apple.CoreML/weights/w.bin", BlobTests.example)
+    try scratch.write("s/Data/com.apple.CoreML/note", "x")
+    let source = try ModelContainer.open(path: scratch("s"))
+    let writer = try PackageWriter(output: scratch("o"), force: false)
+    try writer.carryOver(from: source, replacing: ["w.bin"])
+    try writer.commit(specification: smallSpecification)
+    #expect(
+      try scratch.names("o") == [
+        "Data/com.apple.CoreML/model.mlmodel", "Data/com.apple.CoreML/note", "Manifest.json",
+      ])
+    #expect(try ModelContainer.open(path: scratch("o")).specificationBytes == 4)
+  }
+
   @Test func fullDiskLeavesNothing() async throws {
     let scratch = try Scratch()
     let path = scratch("m.mlpackage")
@@ -235,5 +254,34 @@ import Testing
       }
     }
     #expect(try scratch.names().isEmpty)
+  }
+}
+
+@Suite struct AtomicFolderTests {
+  @Test func commits() throws {
+    let scratch = try Scratch()
+    let folder = try AtomicFolder(output: scratch("b.mlmodelc"), force: false)
+    try folder.write([1, 2], to: "coremldata.bin")
+    try folder.write([3], to: "weights/w.bin")
+    try folder.copy(folder.path + "/coremldata.bin", to: "a/copy.bin")
+    #expect(fileError { try folder.write([], to: "../x") } != nil)
+    try folder.commit()
+    #expect(
+      try scratch.names("b.mlmodelc") == ["a/copy.bin", "coremldata.bin", "weights/w.bin"])
+    #expect(fileError { _ = try AtomicFolder(output: scratch("b.mlmodelc"), force: false) } != nil)
+    let other = try AtomicFolder(output: scratch("b.mlmodelc"), force: true)
+    other.discard()
+    #expect(fileError { try other.commit() } != nil)
+    #expect(try scratch.names().count == 3)
+  }
+
+  @Test func atomicFiles() throws {
+    let scratch = try Scratch()
+    try AtomicFile.write([1], to: scratch("r.json"))
+    #expect(fileError { try AtomicFile.write([2], to: scratch("r.json")) } != nil)
+    try AtomicFile.write([2], to: scratch("r.json"), force: true)
+    #expect(try scratch.bytes("r.json") == [2])
+    #expect(fileError { try AtomicFile.write([2], to: scratch.path, force: true) } != nil)
+    #expect(try scratch.names() == ["r.json"])
   }
 }
