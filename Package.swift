@@ -17,7 +17,8 @@ let package = Package(
     .target(name: "ModelCompression", dependencies: ["CKernels", "ModelTensors"]),
     .target(name: "ModelFiles", dependencies: ["CZip", "ModelTensors"]),
     .target(name: "ModelGraph", dependencies: ["ModelTensors"]),
-    .target(name: "ModelOperations", dependencies: ["ModelTensors", "ModelGraph"]),
+    .target(
+      name: "ModelOperations", dependencies: ["ModelTensors", "ModelCompression", "ModelGraph"]),
     .target(
       name: "ModelSpec",
       dependencies: ["CModelSchemas", "ModelTensors", "ModelFiles", "ModelGraph"]),

@@ -163,6 +163,7 @@ struct WeightAssembly {
       guard let encoding = items[index].encoding else { return }
       let source = items[index].source
       let preparation = try encoding.recipe.prepare(source, parallel: threads)
+      source.release(0..<source.elementCount)
       progress(source.byteCount)
       results.withLock { $0[index] = preparation }
     }

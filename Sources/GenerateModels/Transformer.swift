@@ -1,0 +1,218 @@
+import ModelToolchain
+
+/// A transformer of the size that a benchmark wants, with seeded random weights.
+struct Transformer {
+  /// Width of the residual stream; the hidden layer is four times as wide.
+  var width = 2048
+  var blocks: Int
+  /// Rows of the embedding table; 0 for none.
+  var vocabulary = 4096
+  var tokens = 64
+  var elementType = ElementType.float16
+  var specificationVersion = 7
+  var parallel = Parallel()
+
+  /// Bytes of one block's matrices.
+  static func blockBytes(width: Int, elementType: ElementType) -> Int {
+    12 * width * width * elementType.bitWidth / 8
+  }
+
+  /// Writes the model as a package.
+  func write(to output: String, force: Bool) throws {
+    let writer = try PackageWriter(output: output, force: force)
+    var builder = TransformerBuilder(
+      model: self, blob: try writer.weightWriter(fileName: TransformerBuilder.fileName))
+    let specification = try ModelEncoder.encode(try builder.build())
+    try writer.commit(specification: specification)
+  }
+}
+
+/// Emits operations and streams weights.
+private struct TransformerBuilder {
+  static let fileName = "@model_path/weights/weight.bin"
+
+  let model: Transformer
+  let blob: BlobFileWriter
+  var operations: [GraphOperation] = []
+  var seed: UInt64 = 1
+
+  init(model: Transformer, blob: BlobFileWriter) {
+    self.model = model
+    self.blob = blob
+  }
+
+  mutating func build() throws -> Model {
+    let width = model.width
+    var value = "x"
+    let hasTable = model.vocabulary > 0
+    let inputType: ValueType =
+      hasTable ? .tensor(.int32, [1, model.tokens]) : .tensor(model.elementType, stream(width))
+    if hasTable {
+      let table = try weight("embedding", [model.vocabulary, width], fan: width)
+      value = emit(
+        "gather", "embed", ["x": .name(table), "indices": .name("x"), "axis": scalar(0)],
+        stream(width))
+    }
+    for index in 0..<model.blocks { value = try block(index, value) }
+    let block = Block(outputs: [value], operations: operations)
+    let opset = Opset.name(specificationVersion: model.specificationVersion)
+    let function = Function(
+      inputs: [NamedValueType("x", inputType)], opset: opset, specializations: [opset: block])
+    var description = ModelDescription()
+    description.inputs = [
+      FeatureDescription(
+        name: "x",
+        type: FeatureType(
+          .multiArray(
+            ArrayType(
+              shape: (hasTable ? [1, model.tokens] : stream(width)).map(Int64.init),
+              dataType: hasTable ? .int32 : arrayType))))
+    ]
+    description.outputs = [
+      FeatureDescription(
+        name: value,
+        type: FeatureType(
+          .multiArray(ArrayType(shape: stream(width).map(Int64.init), dataType: arrayType))))
+    ]
+    return Model(
+      specificationVersion: model.specificationVersion, description: description,
+      kind: .program(Program(functions: ["main": function])))
+  }
+
+  private var arrayType: ArrayType.DataType {
+    model.elementType == .float16 ? .float16 : .float32
+  }
+
+  private func stream(_ width: Int) -> [Int] { [1, model.tokens, width] }
+  private func scalar(_ value: Int32) -> Argument { .value(.int32(value)) }
+
+  private mutating func emit(
+    _ type: String, _ name: String, _ inputs: NamedList<Argument>, _ shape: [Int]
+  ) -> String {
+    operations.append(
+      GraphOperation(
+        type: type, inputs: inputs,
+        outputs: [NamedValueType(name, .tensor(model.elementType, shape))],
+        attributes: ["name": .string(name)]))
+    return name
+  }
+
+  /// Pre-norm attention without heads and a feed-forward part, each with its residual.
+  private mutating func block(_ index: Int, _ input: String) throws -> String {
+    let width = model.width
+    let p = "block\(index)_"
+    let query = try linear(p + "q", input, width, width)
+    let key = try linear(p + "k", input, width, width)
+    let content = try linear(p + "v", input, width, width)
+    let scores = emit(
+      "matmul", p + "scores",
+      [
+        "x": .name(query), "y": .name(key), "transpose_x": .value(.bool(false)),
+        "transpose_y": .value(.bool(true)),
+      ], [1, model.tokens, model.tokens])
+    let shares = emit(
+      "softmax", p + "softmax", ["x": .name(scores), "axis": scalar(-1)],
+      [1, model.tokens, model.tokens])
+    let mixed = emit(
+      "matmul", p + "mix",
+      [
+        "x": .name(shares), "y": .name(content), "transpose_x": .value(.bool(false)),
+        "transpose_y": .value(.bool(false)),
+      ], stream(width))
+    let projected = try linear(p + "o", mixed, width, width)
+    let first = emit(
+      "add", p + "residual1", ["x": .name(input), "y": .name(projected)], stream(width))
+    let hidden = try linear(p + "up", first, width, 4 * width)
+    let active = emit(
+      "gelu", p + "gelu",
+      ["x": .name(hidden), "mode": .value(.string("TANH_APPROXIMATION"))], stream(4 * width))
+    // The second matrix feeds a matmul: its output channels are the last axis.
+    let down = try weight(p + "down_weight", [4 * width, width], fan: 4 * width)
+    let lowered = emit(
+      "matmul", p + "down",
+      [
+        "x": .name(active), "y": .name(down), "transpose_x": .value(.bool(false)),
+        "transpose_y": .value(.bool(false)),
+      ], stream(width))
+    return emit("add", p + "residual2", ["x": .name(first), "y": .name(lowered)], stream(width))
+  }
+
+  private mutating func linear(
+    _ name: String, _ input: String, _ from: Int, _ to: Int
+  ) throws -> String {
+    let matrix = try weight(name + "_weight", [to, from], fan: from)
+    let bias = try weight(name + "_bias", [to], fan: from)
+    return emit(
+      "linear", name,
+      ["x": .name(input), "weight": .name(matrix), "bias": .name(bias)], stream(to))
+  }
+
+  /// A const of bell-shaped values with a standard deviation of 1/√fan, scaled per row.
+  private mutating func weight(_ name: String, _ shape: [Int], fan: Int) throws -> String {
+    let count = shape.reduce(1, *)
+    let rowLength = shape.last ?? 1
+    let slot = try blob.reserve(model.elementType, count: count)
+    let deviation = 1 / Float(fan).squareRoot()
+    let isHalf = model.elementType == .float16
+    let size = model.elementType.bitWidth / 8
+    let rows = max(1, (1 << 17) / rowLength)
+    let pieces = (count / rowLength + rows - 1) / rows
+    let base = seed
+    seed += UInt64(pieces)
+    let blob = blob
+    try model.parallel.forEach(pieces) { piece in
+      var random = BellGenerator(seed: base + UInt64(piece))
+      let start = piece * rows * rowLength
+      let end = min(count, start + rows * rowLength)
+      var bytes = [UInt8](repeating: 0, count: (end - start) * size)
+      try bytes.withUnsafeMutableBytes { buffer in
+        for index in 0..<(end - start) {
+          if index % rowLength == 0 { random.nextRow() }
+          let value = random.next() * deviation
+          if isHalf {
+            buffer.storeBytes(of: HalfFloat.bits(value), toByteOffset: index * 2, as: UInt16.self)
+          } else {
+            buffer.storeBytes(of: value, toByteOffset: index * 4, as: Float.self)
+          }
+        }
+        try blob.write(UnsafeRawBufferPointer(buffer), to: slot, at: start * size)
+      }
+    }
+    operations.append(
+      .const(
+        name,
+        .weight(
+          Weight(
+            reference: BlobReference(
+              fileName: TransformerBuilder.fileName, offset: slot.recordOffset),
+            source: AbsentTensor(elementType: model.elementType, shape: shape)))))
+    return name
+  }
+}
+
+/// Approximately normal values: the sum of four uniform ones, with a scale per row.
+private struct BellGenerator {
+  private var state: UInt64
+  private var scale: Float = 1
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+  private mutating func bits() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
+  }
+
+  /// A new scale between 0.6 and 1.7.
+  mutating func nextRow() { scale = 0.6 + 1.1 * Float(bits() >> 40) / Float(1 << 24) }
+
+  mutating func next() -> Float {
+    let word = bits()
+    let sum =
+      Int32(word & 0xFFFF) + Int32(word >> 16 & 0xFFFF) + Int32(word >> 32 & 0xFFFF)
+      + Int32(word >> 48)
+    // Four uniform values have a variance of 4/12.
+    return Float(sum - 131_070) / 65536 * 1.7320508 * scale
+  }
+}
