@@ -6,8 +6,8 @@ extension UpgradeRules {
   ///
   /// `roi` [N, 1, 5, 1, 1] holds the index of the image before each box; with [N, 1, 4, 1, 1] every
   /// box is cut from all images, which takes one box per pair. The output loses its second axis,
-  /// which a further operation puts back. A constant `roi` is split here, a computed one by
-  /// operations.
+  /// which a further operation puts back. A constant `roi` is split here where its bytes are
+  /// at hand, else operations split it.
   static func cropResize(
     _ operation: GraphOperation, _ context: inout UpgradeContext
   ) throws(UpgradeRefusal) -> [GraphOperation] {
@@ -23,14 +23,20 @@ extension UpgradeRules {
     guard let images, images > 0, images == 1 || count != nil else {
       throw context.refusal(operation, "the number of its images or boxes is not known")
     }
+    // coremltools declares as many crops as images for indexed boxes too; one is documented.
+    guard outputType.dimensions[1].size == images else {
+      throw context.refusal(operation, "its output does not have \(images) crops per box")
+    }
+    let (pairs, overflow) = images.multipliedReportingOverflow(by: count ?? 1)
+    guard !overflow, pairs <= 1 << 20 else {
+      throw context.refusal(operation, "it has too many boxes")
+    }
     let split = CropBoxes(
       name: operation.name, width: width, count: count, images: images, element: element)
     let (added, boxes, indices): ([GraphOperation], Argument, Argument)
-    if let value = context.scope.constant(operation, "roi") {
-      guard let constant = split.constants(value, &context) else {
-        throw context.refusal(operation, "its roi cannot be read")
-      }
-      (added, boxes, indices) = constant
+    let constant = context.scope.constant(operation, "roi")
+    if let parts = constant.flatMap({ split.constants($0, &context) }) {
+      (added, boxes, indices) = parts
     } else {
       (added, boxes, indices) = split.operations(argument, roi.dimensions[0], &context)
     }
@@ -42,7 +48,7 @@ extension UpgradeRules {
     let name = context.unusedName("\(operation.name)_crops")
     var dimensions = outputType.dimensions
     dimensions.remove(at: 1)
-    if images > 1, let count { dimensions[0] = Dimension(.constant(UInt64(count * images))) }
+    if images > 1 { dimensions[0] = Dimension(.constant(UInt64(pairs))) }
     crop.outputs = [
       NamedValueType(name, ValueType(.tensor(outputType.with(dimensions: dimensions))))
     ]

@@ -169,17 +169,24 @@ extension Value {
 extension ValueScope {
   /// Whether no element of an integer value can be below zero: sizes, positions, and what is made
   /// of them by moving elements or by arithmetic that keeps the sign.
-  func isNonNegative(_ name: String, depth: Int = 0) -> Bool {
-    guard depth < 32, case .operation(let operation, let output) = producer(name) else {
-      return false
-    }
+  ///
+  /// The search ends after a fixed number of operations, then the answer is no.
+  func isNonNegative(_ name: String) -> Bool {
+    var budget = 1000
+    return isNonNegative(name, depth: 0, &budget)
+  }
+
+  private func isNonNegative(_ name: String, depth: Int, _ budget: inout Int) -> Bool {
+    budget -= 1
+    guard budget > 0, depth < 64, case .operation(let operation, let output) = producer(name)
+    else { return false }
     func isNonNegative(_ input: String) -> Bool {
       guard let argument = operation.inputs[input], !argument.bindings.isEmpty else {
         return false
       }
       return argument.bindings.allSatisfy { binding in
         if let value = binding.value { return !value.hasNegative }
-        return binding.name.map { self.isNonNegative($0, depth: depth + 1) } ?? false
+        return binding.name.map { self.isNonNegative($0, depth: depth + 1, &budget) } ?? false
       }
     }
     switch operation.type {

@@ -102,7 +102,7 @@ extension UpgradeRules {
       restored.append(
         GraphOperation(
           type: "transpose", inputs: ["x": .name(name), "perm": .output(permutation)],
-          outputs: [output], attributes: ["name": .string(context.unusedName("\(name)_back"))]))
+          outputs: [output], attributes: ["name": .string(output.name)]))
     }
     context.note(operation, "boxes and scores are transposed to the layout of version 8")
     return added + [result] + restored

@@ -34,6 +34,7 @@ extension BlockVerifier {
     checkBlocks(operation, definition)
     checkTypes(operation, definition)
     if operation.isConst { checkConst(operation) }
+    checkStateAccess(operation)
     if operation.isConstexpr { checkConstexpr(operation) }
   }
 
@@ -163,6 +164,22 @@ extension BlockVerifier {
     if let argument = operation.inputs[name] { return argument.bindings }
     guard operation.isConstexpr, let value = operation.attributes[name] else { return nil }
     return [Binding(.value(value))]
+  }
+
+  /// What is read from or written to a state has the type that it wraps.
+  private mutating func checkStateAccess(_ operation: GraphOperation) {
+    guard case .state(let wrapped?) = scope.type(operation, "input")?.kind else { return }
+    let value: ValueType?
+    switch operation.type {
+    case "read_state": value = operation.outputs.first?.type
+    case "write_state": value = scope.type(operation, "data")
+    default: return
+    }
+    if let value, !value.describesSameTensor(as: wrapped) {
+      report(
+        .state, .error, operation,
+        "The state is one of \(wrapped.summary), the value \(value.summary).")
+    }
   }
 
   private mutating func checkConst(_ operation: GraphOperation) {

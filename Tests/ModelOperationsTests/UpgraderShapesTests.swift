@@ -181,6 +181,13 @@ import Testing
     }
   }
 
+  @Test func outputsThatDoNotMatchTheBoxesAreRefused() {
+    let roi = Build.x("r", .float32, [2, 1, 5, 1, 1])
+    #expect(throws: UpgradeRefusal.self) {
+      _ = try upgraded([image(3), roi], crop(.name("r"), [2, 3, 3, 2, 3]))
+    }
+  }
+
   @Test func unknownRegionsAreRefused() {
     let roi = NamedValueType("r", Build.tensor(.float32, [2, 1, -1, 1, 1]))
     #expect(throws: UpgradeRefusal.self) {
