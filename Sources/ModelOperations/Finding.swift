@@ -23,7 +23,7 @@ public struct Finding: Sendable, Hashable {
 
   /// What kind of thing it is; the raw value is the name in output.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    case binding = "binding"
+    case binding
     case blobType = "blob-type"
     case blockCount = "block-count"
     case blockOutput = "block-output"
@@ -31,7 +31,7 @@ public struct Finding: Sendable, Hashable {
     case duplicateName = "duplicate-name"
     case elementType = "element-type"
     case emptyName = "empty-name"
-    case interface = "interface"
+    case interface
     case literalCount = "literal-count"
     case missingBlock = "missing-block"
     case missingFunction = "missing-function"
@@ -39,12 +39,12 @@ public struct Finding: Sendable, Hashable {
     case missingType = "missing-type"
     case notConstant = "not-constant"
     case operationVersion = "operation-version"
-    case opset = "opset"
+    case opset
     case outputType = "output-type"
-    case rank = "rank"
-    case redefinition = "redefinition"
+    case rank
+    case redefinition
     case reservedName = "reserved-name"
-    case state = "state"
+    case state
     case typeVariable = "type-variable"
     case undefinedName = "undefined-name"
     case unknownInput = "unknown-input"
