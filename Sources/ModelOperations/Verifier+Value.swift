@@ -9,6 +9,9 @@ extension BlockVerifier {
       return
     }
     if let message = type.inconsistency { report(.rank, .error, operation, name, message) }
+    if let number = type.unknownDataType {
+      report(.elementType, .warning, operation, name, "\(number) is no known element type.")
+    }
     switch value.content {
     case .absent:
       report(.literalCount, .error, operation, name, "The constant has no content.")
@@ -102,9 +105,6 @@ extension ValueType {
   var inconsistency: String? {
     switch kind {
     case .tensor(let tensor):
-      if tensor.elementType == nil {
-        return "\(tensor.dataType.rawValue) is no element type."
-      }
       if tensor.hasFixedRank, tensor.rank != Int64(tensor.dimensions.count) {
         return "The rank is \(tensor.rank), there are \(tensor.dimensions.count) dimensions."
       }
@@ -116,6 +116,12 @@ extension ValueType {
     case .state(let wrapped): return wrapped?.inconsistency
     case .absent: return "The type is none."
     }
+  }
+
+  /// The number of a tensor's element type that has no name here, or nil.
+  var unknownDataType: Int32? {
+    guard let type = tensorOrStateTensor?.dataType, type.elementType == nil else { return nil }
+    return type.rawValue
   }
 
   /// Whether both are tensors of the same element type and sizes, or neither is a tensor.

@@ -183,6 +183,12 @@ struct BlockVerifier {
     if let message = type.inconsistency {
       findings.append(Finding(.rank, .error, at: "\(place).\(value.name)", message))
     }
+    if let number = type.unknownDataType {
+      findings.append(
+        Finding(
+          .elementType, .warning, at: "\(place).\(value.name)",
+          "\(number) is no known element type."))
+    }
   }
 
   private mutating func checkInputs(of function: Function) {

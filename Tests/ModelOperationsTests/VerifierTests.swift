@@ -94,6 +94,11 @@ import Testing
     #expect(
       findings(6, [Build.x(), half], Build.operation("add", ["x": .name("x"), "y": .name("h")]))
         == ["error type-variable main/y.y"])
+    var unknown = TensorType(.float32, [2, 3])
+    unknown.dataType = DataType(rawValue: 99)
+    #expect(
+      findings(6, [NamedValueType("x", ValueType(.tensor(unknown)))], Build.operation("abs"))
+        == ["warning element-type main.x"])
     // A constant may be of another float type.
     let constant = GraphOperation.const("c", Value(.float16, [1], .bytes([0, 0])))
     #expect(
