@@ -86,9 +86,16 @@ private struct TransformerBuilder {
   private func stream(_ width: Int) -> [Int] { [1, model.tokens, width] }
   private func scalar(_ value: Int32) -> Argument { .value(.int32(value)) }
 
+  /// Appends an operation; parameters given as values become constants of their own.
   private mutating func emit(
-    _ type: String, _ name: String, _ inputs: NamedList<Argument>, _ shape: [Int]
+    _ type: String, _ name: String, _ arguments: NamedList<Argument>, _ shape: [Int]
   ) -> String {
+    var inputs = arguments
+    for (input, argument) in arguments {
+      guard let value = argument.value else { continue }
+      operations.append(.const("\(name)_\(input)_0", value))
+      inputs[input] = .name("\(name)_\(input)_0")
+    }
     operations.append(
       GraphOperation(
         type: type, inputs: inputs,

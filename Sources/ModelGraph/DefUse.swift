@@ -58,6 +58,9 @@ public struct Use: Sendable, Hashable {
   }
 
   public var consumer: Consumer
+
+  /// A use by this consumer.
+  public init(consumer: Consumer) { self.consumer = consumer }
 }
 
 /// Definitions and uses of every value of a block, by lexical scope: an operation sees what stands
@@ -104,6 +107,9 @@ public struct DefUse: Sendable {
     }
     visit(block, at: nil, number: 0, scope)
   }
+
+  /// The place in ``definitions`` of the value that `origin` defines.
+  public func index(of origin: Origin) -> Int? { byOrigin[origin] }
 
   /// The value that `origin` defines.
   public func definition(_ origin: Origin) -> Definition? {

@@ -4,6 +4,8 @@ public struct Patch: Sendable {
   public enum Edit: Sendable {
     /// Puts operations before the one at a path.
     case insert([GraphOperation], before: OperationPath)
+    /// Puts operations behind the one at a path.
+    case insertAfter(OperationPath, [GraphOperation])
     /// Puts operations in the place of one; none removes it.
     case replace(OperationPath, with: [GraphOperation])
     /// Binds an input of an operation to other values, or removes it with nil.
@@ -70,6 +72,8 @@ extension Block {
       switch edit {
       case .insert(let operations, let path):
         edits[path.steps, default: OperationEdits()].before += operations
+      case .insertAfter(let path, let operations):
+        edits[path.steps, default: OperationEdits()].after += operations
       case .replace(let path, let operations):
         edits[path.steps, default: OperationEdits()].replacement = operations
       case .setInput(let path, let name, let argument):
@@ -116,6 +120,7 @@ extension Block {
         for (name, argument) in edit.inputs { operation.inputs[name] = argument }
         block.operations.append(operation)
       }
+      block.operations += edit.after
     }
     return block
   }
@@ -123,6 +128,7 @@ extension Block {
 
 private struct OperationEdits {
   var before: [GraphOperation] = []
+  var after: [GraphOperation] = []
   var replacement: [GraphOperation]?
   var inputs: [(name: String, argument: Argument?)] = []
 }

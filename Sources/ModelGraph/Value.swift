@@ -28,6 +28,21 @@ public struct Weight: Sendable {
   }
 }
 
+/// A blob as a program reads it: its place and the type that it is read as.
+public struct WeightKey: Sendable, Hashable {
+  public var reference: BlobReference
+  public var elementType: ElementType
+  public var elementCount: Int
+}
+
+extension Weight {
+  /// The blob and how it is read; equal keys have equal bytes.
+  public var key: WeightKey {
+    WeightKey(
+      reference: reference, elementType: source.elementType, elementCount: source.elementCount)
+  }
+}
+
 extension Weight: Equatable {
   /// Whether both are the same place; the bytes are not compared.
   public static func == (left: Weight, right: Weight) -> Bool {

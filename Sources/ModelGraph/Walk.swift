@@ -133,17 +133,26 @@ extension Model {
 
   /// Calls `body` for every program; `place` is the indices of children from here down.
   public func forEachProgram(_ body: (Program, _ place: [Int]) throws -> Void) rethrows {
-    try forEachProgram(at: [], body)
+    try forEachProgramModel { model, place in
+      if let program = model.program { try body(program, place) }
+    }
   }
 
-  private func forEachProgram(
-    at place: [Int], _ body: (Program, [Int]) throws -> Void
+  /// Calls `body` for every model whose kind is a program, with its place.
+  public func forEachProgramModel(
+    _ body: (Model, _ place: [Int]) throws -> Void
+  ) rethrows {
+    try forEachProgramModel(at: [], body)
+  }
+
+  private func forEachProgramModel(
+    at place: [Int], _ body: (Model, [Int]) throws -> Void
   ) rethrows {
     switch kind {
-    case .program(let program): try body(program, place)
+    case .program: try body(self, place)
     case .pipeline(let pipeline):
       for (index, child) in pipeline.models.enumerated() {
-        try child.forEachProgram(at: place + [index], body)
+        try child.forEachProgramModel(at: place + [index], body)
       }
     case .neuralNetwork, .other, .absent: break
     }

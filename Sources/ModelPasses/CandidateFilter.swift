@@ -21,10 +21,7 @@ struct CandidateFilter {
   func classify(_ constant: Constant) -> Outcome {
     let type = constant.source.elementType
     let count = constant.source.elementCount
-    let isLimited = !pass.takesAllSizes
-    guard count >= CandidateFilter.smallestListed || (type.isFloat && !isLimited) else {
-      return .unlisted
-    }
+    guard count >= CandidateFilter.smallestListed else { return .unlisted }
     let minimum = settings.minimumElements ?? CompressionSettings.defaultMinimumElements
     if !type.isFloat {
       // Integers in small or flat tensors are parameters, not weights.
@@ -38,6 +35,7 @@ struct CandidateFilter {
     if constant.consumers.allSatisfy({ $0.operation.isConstexpr }) {
       return .skip("is a parameter of a compressed weight")
     }
+    if case .own = pass.selection { return .candidate(facts(of: constant)) }
     if let function = settings.function, !constant.functions.contains(function) {
       return .skip("function \(function) does not use it")
     }
@@ -49,21 +47,24 @@ struct CandidateFilter {
     if !settings.only.isEmpty, !settings.only.contains(where: matches) {
       return .skip("not picked by --only")
     }
-    if isLimited {
+    if case .limited = pass.selection {
       if count <= minimum { return .skip("\(count) elements, not more than \(minimum)") }
       let rank = constant.source.shape.count
       if rank < 2, settings.minimumElements == nil {
         return .skip("rank \(rank); --min-elements takes such constants too")
       }
     }
+    return .candidate(facts(of: constant))
+  }
+
+  private func facts(of constant: Constant) -> ConstantFacts {
     let wanted = constant.consumers.compactMap { consumer in
       consumer.axes.map { (consumer: consumer.name, axes: $0) }
     }
-    return .candidate(
-      ConstantFacts(
-        name: constant.name, elementType: type, shape: constant.source.shape,
-        elementCount: count, byteCount: constant.byteCount,
-        axes: WeightAxes.agreedAxes(wanted),
-        consumers: constant.consumers.map { ($0.type, $0.input) }))
+    return ConstantFacts(
+      name: constant.name, elementType: constant.source.elementType,
+      shape: constant.source.shape, elementCount: constant.source.elementCount,
+      byteCount: constant.byteCount, axes: WeightAxes.agreedAxes(wanted),
+      consumers: constant.consumers.map { ($0.type, $0.input) }, sites: constant.sites)
   }
 }

@@ -41,8 +41,10 @@ public struct Compressor: Sendable {
     var model = loaded.model
     try check(model)
     let knownFindings = Compressor.errors(in: model)
-    let (version, notes) = try VersionRaise.apply(
+    var pass = pass
+    let (version, raiseNotes) = try VersionRaise.apply(
       to: &model, minimum: pass.minimumVersion, target: settings.targetVersion)
+    let notes = raiseNotes + (try pass.rewrite(&model, settings: settings))
     let index = ConstantIndex(model)
     let plan = CompressionPlan(
       index: index, filter: CandidateFilter(settings: settings, pass: pass),
@@ -61,9 +63,12 @@ public struct Compressor: Sendable {
         return CountingBlobSink()
       }
     }
-    if settings.isStrict, let (number, reason) = outcome.refused.min(by: { $0.key < $1.key }) {
+    if settings.isStrict || pass.refusalHint != nil,
+      let (number, reason) = outcome.refused.min(by: { $0.key < $1.key })
+    {
       throw PassError.refusedWeight(
-        name: index.constants[number].name, reason: reason, hint: "without --strict it is skipped")
+        name: index.constants[number].name, reason: reason,
+        hint: pass.refusalHint ?? "without --strict it is skipped")
     }
     ledger.rows = LedgerRows(index: index, plan: plan, outcome: outcome).rows(of: model)
     guard ledger.hasCompressed else {
@@ -127,26 +132,26 @@ public struct Compressor: Sendable {
   ) -> [AssemblyItem] {
     var items: [AssemblyItem] = []
     var seenConstants: Set<Int> = []
-    var seenPlaces: Set<BlobReference> = []
+    var seenPlaces: Set<WeightKey> = []
     let defaultFile = Compressor.firstWeightFile(of: model)
     forEachOperation(of: model) { site, operation in
       if let number = index.bySite[site], let recipe = plan.recipes[number] {
         guard seenConstants.insert(number).inserted else { return }
         let constant = index.constants[number]
-        let reference = constant.value.weight?.reference
+        let weight = constant.value.weight
         items.append(
           AssemblyItem(
-            source: constant.source, fileName: reference?.fileName ?? defaultFile,
-            reference: reference, encoding: .init(constant: number, recipe: recipe)))
+            source: constant.source, fileName: weight?.reference.fileName ?? defaultFile,
+            key: weight?.key, encoding: .init(constant: number, recipe: recipe)))
         return
       }
       operation.forEachValue { value in
         value.forEachWeight { weight in
-          guard seenPlaces.insert(weight.reference).inserted else { return }
+          guard seenPlaces.insert(weight.key).inserted else { return }
           items.append(
             AssemblyItem(
               source: weight.source, fileName: weight.reference.fileName,
-              reference: weight.reference))
+              key: weight.key))
         }
       }
     }
@@ -166,15 +171,16 @@ public struct Compressor: Sendable {
     try model.updateEachProgram { model, place in
       guard var program = model.program else { return }
       program.updateEachWeight { weight in
-        if let new = outcome.places[weight.reference] { weight.reference = new }
+        if let new = outcome.places[weight.key] { weight.reference = new }
       }
       var patches: [Patch] = []
       for (name, function) in program.functions {
         for (key, block) in function.specializations {
           var edits: [Patch.Edit] = []
           block.forEachOperation { operation, path in
-            let site = Constant.Site(
-              place: place, function: name, specialization: key, path: path)
+            let site = ConstantSite(
+              place: place, function: name, specialization: key,
+              name: operation.outputs.first?.name ?? "", path: path)
             guard let number = index.bySite[site], let encoded = outcome.encoded[number] else {
               return
             }
@@ -229,14 +235,15 @@ public struct Compressor: Sendable {
   }
 
   private func forEachOperation(
-    of model: Model, _ body: (Constant.Site, GraphOperation) -> Void
+    of model: Model, _ body: (ConstantSite, GraphOperation) -> Void
   ) {
     model.forEachProgram { program, place in
       for (name, function) in program.functions {
         for (key, block) in function.specializations {
           block.forEachOperation { operation, path in
             body(
-              Constant.Site(place: place, function: name, specialization: key, path: path),
+              ConstantSite(place: place, function: name, specialization: key,
+              name: operation.outputs.first?.name ?? "", path: path),
               operation)
           }
         }

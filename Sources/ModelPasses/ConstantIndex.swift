@@ -2,17 +2,20 @@ import ModelGraph
 import ModelOperations
 import ModelTensors
 
+/// A `const` operation of a model.
+public struct ConstantSite: Sendable, Hashable {
+  /// The program: indices of children from the root pipeline down.
+  public var place: [Int]
+  public var function: String
+  /// The opset of the block.
+  public var specialization: String
+  /// The name of the constant's value.
+  public var name: String
+  public var path: OperationPath
+}
+
 /// A constant of a model: one weight, however many operations and functions use it.
 struct Constant: Sendable {
-  /// A `const` operation that holds the constant.
-  struct Site: Sendable, Hashable {
-    /// The program: indices of children from the root pipeline down.
-    var place: [Int]
-    var function: String
-    var specialization: String
-    var path: OperationPath
-  }
-
   /// An operation's input that the constant is bound to.
   struct Consumer: Sendable {
     var function: String
@@ -28,7 +31,7 @@ struct Constant: Sendable {
   var name: String
   var value: Value
   var source: any TensorSource
-  var sites: [Site]
+  var sites: [ConstantSite]
   var functions: [String]
   var consumers: [Consumer]
   /// Whether a block yields the constant as an output.
@@ -42,7 +45,7 @@ struct Constant: Sendable {
 struct ConstantIndex: Sendable {
   private(set) var constants: [Constant] = []
   /// The constant of a site.
-  private(set) var bySite: [Constant.Site: Int] = [:]
+  private(set) var bySite: [ConstantSite: Int] = [:]
   private var byReference: [SharedKey: Int] = [:]
 
   private struct SharedKey: Hashable {
@@ -88,8 +91,8 @@ struct ConstantIndex: Sendable {
       guard operation.isConst, let value = operation.attributes["val"],
         let source = value.tensorSource, let output = operation.outputs.first
       else { return }
-      let site = Constant.Site(
-        place: place, function: functionName, specialization: key, path: path)
+      let site = ConstantSite(
+        place: place, function: functionName, specialization: key, name: output.name, path: path)
       var consumers: [Constant.Consumer] = []
       var isBlockOutput = false
       for use in defUse.uses(of: path) {

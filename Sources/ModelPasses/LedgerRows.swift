@@ -17,8 +17,9 @@ struct LedgerRows {
         for (key, block) in function.specializations {
           let defUse = DefUse(inputs: function.inputs, block: block)
           block.forEachOperation { operation, path in
-            let site = Constant.Site(
-              place: place, function: name, specialization: key, path: path)
+            let site = ConstantSite(
+              place: place, function: name, specialization: key,
+              name: operation.outputs.first?.name ?? "", path: path)
             if let number = index.bySite[site] {
               if seen.insert(number).inserted, let row = row(number) { rows.append(row) }
             } else if operation.isConstexpr {

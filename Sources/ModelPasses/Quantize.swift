@@ -110,6 +110,8 @@ struct QuantizeRecipe: WeightRecipe {
     return "\(scheme.codeType.rawValue) \(mode) \(scope)"
   }
 
+  var identity: String { "\(description) \(scheme.search) \(layout.scaleShape)" }
+
   func prepare(_ source: any TensorSource, parallel: Parallel) throws -> RecipePreparation {
     switch try AffineQuantizer.prepare(
       source: source, layout: layout, scheme: scheme, parallel: parallel)

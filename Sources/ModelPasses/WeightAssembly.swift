@@ -10,7 +10,7 @@ struct AssemblyItem: Sendable {
   /// The weight file that it belongs to.
   var fileName: String
   /// Where it lies now; nil for an immediate value.
-  var reference: BlobReference?
+  var key: WeightKey?
   /// How it is encoded; nil for bytes that are kept.
   var encoding: Encoding?
 
@@ -21,7 +21,7 @@ struct AssemblyItem: Sendable {
   }
 
   /// Equal for items that may share their place when their bytes are equal.
-  var kind: String { encoding.map { "\(source.shape) \($0.recipe.description)" } ?? "" }
+  var kind: String { encoding.map { "\(source.shape) \($0.recipe.identity)" } ?? "" }
 }
 
 /// What became of an encoded constant.
@@ -48,7 +48,7 @@ struct WeightAssembly {
   /// The outcome for all items.
   struct Outcome {
     /// New places of carried weights.
-    var places: [BlobReference: BlobReference] = [:]
+    var places: [WeightKey: BlobReference] = [:]
     var encoded: [Int: EncodedConstant] = [:]
     /// Reasons by constant.
     var refused: [Int: String] = [:]
@@ -99,7 +99,7 @@ struct WeightAssembly {
           key += " \(item.kind)"
         case .refused(let reason):
           outcome.refused[encoding.constant] = reason
-          if item.reference == nil { continue }  // It stays in the program.
+          if item.key == nil { continue }  // It stays in the program.
         case nil: throw PassError.invalidResult("a weight was not prepared")
         }
       }
@@ -131,7 +131,7 @@ struct WeightAssembly {
         outcome.encoded[encoding.constant] = EncodedConstant(
           prepared: prepared, parts: try WeightAssembly.values(job, prepared),
           afterBytes: prepared.parts.reduce(0) { $0 + $1.byteCount }, sums: sums[number])
-      } else if let old = item.reference, let new = WeightAssembly.reference(job) {
+      } else if let old = item.key, let new = WeightAssembly.reference(job) {
         outcome.places[old] = new
       }
     }

@@ -25,13 +25,19 @@ public typealias PartWriter =
 
 /// How one weight is to be encoded.
 public protocol WeightRecipe: Sendable {
-  /// The scheme for the ledger; recipes of equal description encode equal weights equally.
+  /// The scheme for the ledger.
   var description: String { get }
+  /// Recipes of equal identity encode equal weights equally.
+  var identity: String { get }
 
   /// Looks at the values.
   ///
   /// - Throws: What reading the source throws.
   func prepare(_ source: any TensorSource, parallel: Parallel) throws -> RecipePreparation
+}
+
+extension WeightRecipe {
+  public var identity: String { description }
 }
 
 /// What a recipe says about a weight after it has seen the values.

@@ -72,6 +72,20 @@ enum QuantizeCommand: Command {
   }
 
   private static func float16(_ arguments: Arguments, _ console: Console) throws -> Int32 {
-    throw UsageError("16 bits")
+    let isStorage = arguments.has("storage-only")
+    let clamps = arguments.has("clamp")
+    let command = CompressingCommand(
+      name: name, suffix: "-fp16",
+      passSettings: [
+        ("bits", .integer(16)), ("storage_only", .bool(isStorage)),
+        ("io_float16", .bool(arguments.has("io-float16"))), ("clamp", .bool(clamps)),
+      ])
+    let pass: any CompressionPass =
+      isStorage
+      ? Float16StoragePass(clamps: clamps)
+      : Float16Pass(changesInterface: arguments.has("io-float16"), clamps: clamps)
+    return try command.run(arguments, console) { loaded, writer, compressor in
+      try compressor.run(pass, on: loaded, to: writer)
+    }
   }
 }
