@@ -48,6 +48,10 @@ struct FitEvaluator: Sendable {
     }
   }
 
+  private static func options(moments: Bool, clamps: Bool) -> Int32 {
+    Int32((moments ? MLT_MOMENTS : 0) | (clamps ? 0 : MLT_UNCLAMPED))
+  }
+
   private func addRunFits(
     _ base: UnsafeRawPointer, count: Int, candidates: UnsafePointer<ScaleCandidate>, slots: Int,
     moments: Bool, to fits: UnsafeMutablePointer<mlt_fit>
@@ -59,30 +63,16 @@ struct FitEvaluator: Sendable {
       let length = min(FitEvaluator.tile, count - start)
       let data = base + start * format.width
       var slot = 0
-      if format.isHalf && !moments {
-        while slot + 2 <= used {
-          var pair = (mlt_fit(), mlt_fit())
-          withUnsafeMutableBytes(of: &pair) { bytes in
-            mlt_fit_pair16(
-              level.rawValue, data.assumingMemoryBound(to: UInt16.self), length,
-              mlt_affine(candidates[slot]), mlt_affine(candidates[slot + 1]),
-              bytes.baseAddress?.assumingMemoryBound(to: mlt_fit.self))
-          }
-          fits[slot] += pair.0
-          fits[slot + 1] += pair.1
-          slot += 2
-        }
-      }
       while slot < used {
         var fit = mlt_fit()
         let affine = mlt_affine(candidates[slot])
-        let wanted: Int32 = moments ? 1 : 0
+        let options = FitEvaluator.options(moments: moments, clamps: candidates[slot].clamps)
         if format.isHalf {
           mlt_fit_run16(
-            level.rawValue, data.assumingMemoryBound(to: UInt16.self), length, affine, wanted, &fit)
+            level.rawValue, data.assumingMemoryBound(to: UInt16.self), length, affine, options, &fit)
         } else {
           mlt_fit_run32(
-            level.rawValue, data.assumingMemoryBound(to: UInt32.self), length, affine, wanted, &fit)
+            level.rawValue, data.assumingMemoryBound(to: UInt32.self), length, affine, options, &fit)
         }
         fits[slot] += fit
         slot += 1
@@ -109,6 +99,8 @@ struct FitEvaluator: Sendable {
     var row = 0
     while row < merged {
       let count = min(tileRows, merged - row)
+      mlt_prefetch(
+        base + row * frame.width * format.width, count * frame.width * format.width)
       for slot in 0..<used {
         measure(
           base + row * frame.width * format.width, rows: count, count: frame.width,
@@ -134,14 +126,15 @@ struct FitEvaluator: Sendable {
   private func measure(
     _ data: UnsafeRawPointer, rows: Int, count: Int, _ parameters: RowParameters, _ fits: RowFits
   ) {
+    let options = FitEvaluator.options(moments: fits.moments, clamps: parameters.clamps)
     if format.isHalf {
       mlt_fit_rows16(
         level.rawValue, data.assumingMemoryBound(to: UInt16.self), rows, frame.width, count,
-        parameters.affine, fits.rows)
+        parameters.affine, options, fits.rows)
     } else {
       mlt_fit_rows32(
         level.rawValue, data.assumingMemoryBound(to: UInt32.self), rows, frame.width, count,
-        parameters.affine, fits.rows)
+        parameters.affine, options, fits.rows)
     }
   }
 
@@ -173,13 +166,16 @@ struct FitEvaluator: Sendable {
       }
       return signal
     }
+    let tileRows = max(1, FitEvaluator.rowTile / frame.width)
     var parameters: (slab: Int, values: RowParameters)?
     var start = range.lowerBound
     while start < range.upperBound {
       let slab = start / layout.slabCount
       let position = (start - slab * layout.slabCount) % frame.width
-      let end = min(
-        start - position + frame.width, (slab + 1) * layout.slabCount, range.upperBound)
+      // Whole rows together, else the part of one row.
+      let limit = min((slab + 1) * layout.slabCount, range.upperBound)
+      let rows = position == 0 ? min((limit - start) / frame.width, tileRows) : 0
+      let width = rows > 0 ? frame.width : min(frame.width - position, limit - start)
       let values: RowParameters
       if let known = parameters, known.slab == slab {
         values = known.values
@@ -191,14 +187,16 @@ struct FitEvaluator: Sendable {
       let data = base + (start - range.lowerBound) * format.width
       let out = codes + (start - range.lowerBound)
       let affine = values.affine(from: position)
+      let end = start + max(rows, 1) * width
+      mlt_prefetch(data, (end - start) * format.width)
       if format.isHalf {
-        signal += mlt_encode_row16(
-          level.rawValue, data.assumingMemoryBound(to: UInt16.self), end - start, affine,
-          values.zero + position, out)
+        signal += mlt_encode_rows16(
+          level.rawValue, data.assumingMemoryBound(to: UInt16.self), max(rows, 1), frame.width,
+          width, affine, values.zero + position, out)
       } else {
-        signal += mlt_encode_row32(
-          level.rawValue, data.assumingMemoryBound(to: UInt32.self), end - start, affine,
-          values.zero + position, out)
+        signal += mlt_encode_rows32(
+          level.rawValue, data.assumingMemoryBound(to: UInt32.self), max(rows, 1), frame.width,
+          width, affine, values.zero + position, out)
       }
       start = end
     }

@@ -3,11 +3,14 @@ import CKernels
 /// Per-position parameters of a candidate for every group of a row.
 final class RowParameters {
   let zero: UnsafeMutablePointer<Int32>
+  /// Whether a code of some group may have to be clamped.
+  let clamps: Bool
   private let floats: UnsafeMutablePointer<Float>
   private let capacity: Int
 
   /// - Parameter candidate: That of a group; an unused one counts as a scale of 1.
   init(_ frame: RowFrame, _ candidate: (Int) -> ScaleCandidate) {
+    clamps = (0..<frame.groups).contains { candidate($0).clamps }
     capacity = frame.capacity
     floats = .allocate(capacity: capacity * 4)
     zero = .allocate(capacity: capacity)
@@ -45,7 +48,7 @@ final class RowFits {
   private let sums: UnsafeMutablePointer<Double>
   private let worst: UnsafeMutablePointer<Float>
   private let capacity: Int
-  private let moments: Bool
+  let moments: Bool
 
   init(_ capacity: Int, moments: Bool) {
     self.capacity = capacity
@@ -64,8 +67,7 @@ final class RowFits {
   /// The sums as the kernels take them.
   var rows: mlt_fit_row {
     mlt_fit_row(
-      error: sums, product: moments ? sums + capacity : nil,
-      square: moments ? sums + 2 * capacity : nil, worst: worst)
+      error: sums, product: sums + capacity, square: sums + 2 * capacity, worst: worst)
   }
 
   /// The sums of one position.

@@ -68,6 +68,9 @@ struct ScaleSearch {
         for group in 0..<groups {
           var list = CandidateList(slots: base + group * slots, capacity: slots)
           fill(group, &list)
+          for slot in group * slots..<group * slots + list.count {
+            base[slot].bound(least: low[group], most: high[group])
+          }
         }
       }
       count = groups * slots
