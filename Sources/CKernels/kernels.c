@@ -111,12 +111,14 @@ double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine af
   CALL(encode_run32, data, n, affine, zero, codes)
 }
 double mlt_encode_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
-                         mlt_affine_row affine, const int32_t *zero, uint8_t *codes) {
-  CALL(encode_rows16, data, rows, stride, n, affine, zero, codes)
+                         mlt_affine_row affine, int options, const uint8_t *zero,
+                         uint8_t *codes) {
+  CALL(encode_rows16, data, rows, stride, n, affine, options, zero, codes)
 }
 double mlt_encode_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
-                         mlt_affine_row affine, const int32_t *zero, uint8_t *codes) {
-  CALL(encode_rows32, data, rows, stride, n, affine, zero, codes)
+                         mlt_affine_row affine, int options, const uint8_t *zero,
+                         uint8_t *codes) {
+  CALL(encode_rows32, data, rows, stride, n, affine, options, zero, codes)
 }
 void mlt_prefetch(const void *data, size_t count) {
   for (size_t i = 0; i < count; i += 64) __builtin_prefetch((const char *)data + i, 0, 2);

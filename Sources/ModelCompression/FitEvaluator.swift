@@ -93,7 +93,7 @@ struct FitEvaluator: Sendable {
     let parameters = (0..<used).map { slot in
       RowParameters(frame) { candidates[$0 * slots + slot] }
     }
-    let results = (0..<used).map { _ in RowFits(frame.capacity, moments: moments) }
+    let results = (0..<used).map { _ in RowFits(frame.capacity, moments: moments, half: format.isHalf) }
     let (merged, rest) = frame.split(rows: rows)
     let tileRows = max(1, FitEvaluator.rowTile / frame.width)
     var row = 0
@@ -188,15 +188,15 @@ struct FitEvaluator: Sendable {
       let out = codes + (start - range.lowerBound)
       let affine = values.affine(from: position)
       let end = start + max(rows, 1) * width
-      mlt_prefetch(data, (end - start) * format.width)
+      let options = FitEvaluator.options(moments: false, clamps: values.clamps)
       if format.isHalf {
         signal += mlt_encode_rows16(
           level.rawValue, data.assumingMemoryBound(to: UInt16.self), max(rows, 1), frame.width,
-          width, affine, values.zero + position, out)
+          width, affine, options, values.zero + position, out)
       } else {
         signal += mlt_encode_rows32(
           level.rawValue, data.assumingMemoryBound(to: UInt32.self), max(rows, 1), frame.width,
-          width, affine, values.zero + position, out)
+          width, affine, options, values.zero + position, out)
       }
       start = end
     }

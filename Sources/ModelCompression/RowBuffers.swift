@@ -2,7 +2,7 @@ import CKernels
 
 /// Per-position parameters of a candidate for every group of a row.
 final class RowParameters {
-  let zero: UnsafeMutablePointer<Int32>
+  let zero: UnsafeMutablePointer<UInt8>
   /// Whether a code of some group may have to be clamped.
   let clamps: Bool
   private let floats: UnsafeMutablePointer<Float>
@@ -24,7 +24,7 @@ final class RowParameters {
     }
     frame.expand(into: floats + 2 * capacity) { candidate($0).low }
     frame.expand(into: floats + 3 * capacity) { candidate($0).high }
-    frame.expand(into: zero) { candidate($0).zero }
+    frame.expand(into: zero) { UInt8(truncatingIfNeeded: candidate($0).zero) }
   }
 
   deinit {
@@ -50,7 +50,10 @@ final class RowFits {
   private let capacity: Int
   let moments: Bool
 
-  init(_ capacity: Int, moments: Bool) {
+  private let half: Bool
+
+  init(_ capacity: Int, moments: Bool, half: Bool) {
+    self.half = half
     self.capacity = capacity
     self.moments = moments
     sums = .allocate(capacity: capacity * 3)
@@ -74,6 +77,6 @@ final class RowFits {
   func fit(at position: Int) -> mlt_fit {
     mlt_fit(
       error: sums[position], product: sums[capacity + position],
-      square: sums[2 * capacity + position], worst: worst[position])
+      square: sums[2 * capacity + position], worst: half ? worst[position].squareRoot() : worst[position])
   }
 }

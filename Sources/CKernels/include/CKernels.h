@@ -32,7 +32,8 @@ typedef struct {
 } mlt_affine_row;
 
 // Per-position results of rows, added to; arrays as long as those of mlt_affine_row. `product` and
-// `square` are used with MLT_MOMENTS only.
+// `square` are used with MLT_MOMENTS only. For halves `worst` is the
+// square.
 typedef struct {
   double *error, *product, *square;
   float *worst;
@@ -73,9 +74,11 @@ double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine af
                         uint8_t *codes);
 // Rows of `n` values that start `stride` values apart; the codes of a row too.
 double mlt_encode_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
-                         mlt_affine_row affine, const int32_t *zero, uint8_t *codes);
+                         mlt_affine_row affine, int options, const uint8_t *zero,
+                         uint8_t *codes);
 double mlt_encode_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
-                         mlt_affine_row affine, const int32_t *zero, uint8_t *codes);
+                         mlt_affine_row affine, int options, const uint8_t *zero,
+                         uint8_t *codes);
 
 // Asks for `count` bytes to be brought into the second-level cache, in order.
 void mlt_prefetch(const void *data, size_t count);
