@@ -8,6 +8,9 @@
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef double f64x16 __attribute__((ext_vector_type(16)));
+typedef double f64x8 __attribute__((ext_vector_type(8)));
+typedef double f64x4 __attribute__((ext_vector_type(4)));
+typedef double f64x2 __attribute__((ext_vector_type(2)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
 typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
 typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));

@@ -29,7 +29,7 @@ struct FitEvaluator: Sendable {
   func addFits(
     _ base: UnsafeRawPointer, slabs: Int, rows: Int,
     candidates: UnsafePointer<ScaleCandidate>, slots: Int, moments: Bool,
-    to fits: UnsafeMutablePointer<mlt_fit>
+    parameters: [RowParameters]? = nil, to fits: UnsafeMutablePointer<mlt_fit>
   ) {
     if layout.isContiguous {
       for group in 0..<slabs {
@@ -42,8 +42,8 @@ struct FitEvaluator: Sendable {
       for slab in 0..<slabs {
         addRowFits(
           base + slab * rows * layout.period * format.width, rows: rows,
-          candidates: candidates + slab * groups, slots: slots, moments: moments,
-          to: fits + slab * groups)
+          parameters: parameters ?? rowParameters(candidates + slab * groups, slots: slots),
+          slots: slots, moments: moments, to: fits + slab * groups)
       }
     }
   }
@@ -81,19 +81,44 @@ struct FitEvaluator: Sendable {
     }
   }
 
-  private func addRowFits(
-    _ base: UnsafeRawPointer, rows: Int, candidates: UnsafePointer<ScaleCandidate>, slots: Int,
-    moments: Bool, to fits: UnsafeMutablePointer<mlt_fit>
-  ) {
+  /// The parameters of every slot of one slab, up to the last one used; none where groups are
+  /// contiguous.
+  func rowParameters(
+    _ candidates: UnsafePointer<ScaleCandidate>, slots: Int
+  ) -> [RowParameters] {
+    if layout.isContiguous { return [] }
     let groups = layout.groupsPerSlab
     var used = 0
-    for slot in 0..<slots where (0..<groups).contains(where: { candidates[$0 * slots + slot].scale > 0 }) {
-      used = slot + 1
+    for slot in 0..<slots {
+      for group in 0..<groups where candidates[group * slots + slot].scale > 0 {
+        used = slot + 1
+        break
+      }
     }
-    let parameters = (0..<used).map { slot in
+    return (0..<used).map { slot in
       RowParameters(frame) { candidates[$0 * slots + slot] }
     }
-    let results = (0..<used).map { _ in RowFits(frame.capacity, moments: moments, half: format.isHalf) }
+  }
+
+  private func addRowFits(
+    _ base: UnsafeRawPointer, rows: Int, parameters: [RowParameters], slots: Int, moments: Bool,
+    to fits: UnsafeMutablePointer<mlt_fit>
+  ) {
+    let results = rowFits(parameters, moments: moments)
+    accumulate(base, rows: rows, parameters: parameters, results: results)
+    finish(results, slots: slots, to: fits)
+  }
+
+  /// Room for the sums of a large slab; none where groups are contiguous.
+  func rowFits(_ parameters: [RowParameters], moments: Bool) -> [RowFits] {
+    parameters.map { _ in RowFits(frame.capacity, moments: moments, half: format.isHalf) }
+  }
+
+  /// Adds the fits of some rows to the sums per position.
+  func accumulate(
+    _ base: UnsafeRawPointer, rows: Int, parameters: [RowParameters], results: [RowFits]
+  ) {
+    let used = parameters.count
     let (merged, rest) = frame.split(rows: rows)
     let tileRows = max(1, FitEvaluator.rowTile / frame.width)
     var row = 0
@@ -115,8 +140,11 @@ struct FitEvaluator: Sendable {
           results[slot])
       }
     }
-    for slot in 0..<used {
-      let result = results[slot]
+  }
+
+  /// Adds sums per position to the fits of their groups.
+  func finish(_ results: [RowFits], slots: Int, to fits: UnsafeMutablePointer<mlt_fit>) {
+    for (slot, result) in results.enumerated() {
       frame.forEachPosition { position, group in
         fits[group * slots + slot] += result.fit(at: position)
       }
@@ -143,9 +171,11 @@ struct FitEvaluator: Sendable {
   /// - Parameters:
   ///   - base: The elements of `range`.
   ///   - best: One candidate for every group of the tensor.
+  ///   - parameters: Those of every slab, when they are at hand.
   /// - Returns: Σw².
   func encode(
     _ base: UnsafeRawPointer, range: Range<Int>, best: UnsafePointer<ScaleCandidate>,
+    parameters shared: [RowParameters]? = nil,
     into codes: UnsafeMutablePointer<UInt8>
   ) -> Double {
     var signal = 0.0
@@ -177,11 +207,12 @@ struct FitEvaluator: Sendable {
       let rows = position == 0 ? min((limit - start) / frame.width, tileRows) : 0
       let width = rows > 0 ? frame.width : min(frame.width - position, limit - start)
       let values: RowParameters
-      if let known = parameters, known.slab == slab {
+      if let shared {
+        values = shared[slab]
+      } else if let known = parameters, known.slab == slab {
         values = known.values
       } else {
-        let first = best + slab * layout.groupsPerSlab
-        values = RowParameters(frame) { first[$0] }
+        values = slabParameters(best, slab: slab)
         parameters = (slab, values)
       }
       let data = base + (start - range.lowerBound) * format.width
@@ -201,6 +232,12 @@ struct FitEvaluator: Sendable {
       start = end
     }
     return signal
+  }
+
+  /// The parameters of one slab.
+  func slabParameters(_ best: UnsafePointer<ScaleCandidate>, slab: Int) -> RowParameters {
+    let first = best + slab * layout.groupsPerSlab
+    return RowParameters(frame) { first[$0] }
   }
 
   /// Merges the order keys of the least and greatest values of every group.

@@ -1,7 +1,7 @@
 import CKernels
 
-/// Per-position parameters of a candidate for every group of a row.
-final class RowParameters {
+/// Per-position parameters of a candidate for every group of a row; never changed once made.
+final class RowParameters: @unchecked Sendable {
   let zero: UnsafeMutablePointer<UInt8>
   /// Whether a code of some group may have to be clamped.
   let clamps: Bool
@@ -9,6 +9,7 @@ final class RowParameters {
   private let capacity: Int
 
   /// - Parameter candidate: That of a group; an unused one counts as a scale of 1.
+  @inline(__always)
   init(_ frame: RowFrame, _ candidate: (Int) -> ScaleCandidate) {
     clamps = (0..<frame.groups).contains { candidate($0).clamps }
     capacity = frame.capacity
