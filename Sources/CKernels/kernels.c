@@ -8,6 +8,9 @@
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef double f64x16 __attribute__((ext_vector_type(16)));
+typedef double f64x8 __attribute__((ext_vector_type(8)));
+typedef double f64x4 __attribute__((ext_vector_type(4)));
+typedef double f64x2 __attribute__((ext_vector_type(2)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
 typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
 typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
@@ -52,7 +55,8 @@ int mlt_kernel_level_available(void) {
 #undef NAME
 
 #define NAME(function) function##_v4
-#pragma clang attribute push(__attribute__((target("arch=x86-64-v4"))), apply_to = function)
+#pragma clang attribute push( \
+    __attribute__((target("arch=x86-64-v4"), min_vector_width(512))), apply_to = function)
 #include "kernels.inc"
 #pragma clang attribute pop
 #undef NAME
@@ -85,37 +89,21 @@ void mlt_range_rows32(int level, const uint32_t *data, size_t rows, size_t strid
                       int32_t *low, int32_t *high) {
   CALL(range_rows32, data, rows, stride, n, low, high)
 }
-void mlt_fit_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int moments,
+void mlt_fit_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int options,
                    mlt_fit *fit) {
-  if (moments) {
-    CALL(fit_run_moments16, data, n, affine, fit)
-  }
-  CALL(fit_run16, data, n, affine, fit)
+  CALL(fit_run16, data, n, affine, options, fit)
 }
-void mlt_fit_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int moments,
+void mlt_fit_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int options,
                    mlt_fit *fit) {
-  if (moments) {
-    CALL(fit_run_moments32, data, n, affine, fit)
-  }
-  CALL(fit_run32, data, n, affine, fit)
-}
-void mlt_fit_pair16(int level, const uint16_t *data, size_t n, mlt_affine first, mlt_affine second,
-                    mlt_fit *fits) {
-  CALL(fit_pair16, data, n, first, second, fits)
+  CALL(fit_run32, data, n, affine, options, fit)
 }
 void mlt_fit_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
-                    mlt_affine_row affine, mlt_fit_row fit) {
-  if (fit.product && fit.square) {
-    CALL(fit_rows_moments16, data, rows, stride, n, affine, fit)
-  }
-  CALL(fit_rows16, data, rows, stride, n, affine, fit)
+                    mlt_affine_row affine, int options, mlt_fit_row fit) {
+  CALL(fit_rows16, data, rows, stride, n, affine, options, fit)
 }
 void mlt_fit_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
-                    mlt_affine_row affine, mlt_fit_row fit) {
-  if (fit.product && fit.square) {
-    CALL(fit_rows_moments32, data, rows, stride, n, affine, fit)
-  }
-  CALL(fit_rows32, data, rows, stride, n, affine, fit)
+                    mlt_affine_row affine, int options, mlt_fit_row fit) {
+  CALL(fit_rows32, data, rows, stride, n, affine, options, fit)
 }
 double mlt_encode_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int zero,
                         uint8_t *codes) {
@@ -125,13 +113,18 @@ double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine af
                         uint8_t *codes) {
   CALL(encode_run32, data, n, affine, zero, codes)
 }
-double mlt_encode_row16(int level, const uint16_t *data, size_t n, mlt_affine_row affine,
-                        const int32_t *zero, uint8_t *codes) {
-  CALL(encode_row16, data, n, affine, zero, codes)
+double mlt_encode_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
+                         mlt_affine_row affine, int options, const uint8_t *zero,
+                         uint8_t *codes) {
+  CALL(encode_rows16, data, rows, stride, n, affine, options, zero, codes)
 }
-double mlt_encode_row32(int level, const uint32_t *data, size_t n, mlt_affine_row affine,
-                        const int32_t *zero, uint8_t *codes) {
-  CALL(encode_row32, data, n, affine, zero, codes)
+double mlt_encode_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
+                         mlt_affine_row affine, int options, const uint8_t *zero,
+                         uint8_t *codes) {
+  CALL(encode_rows32, data, rows, stride, n, affine, options, zero, codes)
+}
+void mlt_prefetch(const void *data, size_t count) {
+  for (size_t i = 0; i < count; i += 64) __builtin_prefetch((const char *)data + i, 0, 2);
 }
 void mlt_pack_nibbles(int level, const uint8_t *codes, size_t n, uint8_t *bytes) {
   CALL(pack_nibbles, codes, n, bytes)

@@ -28,14 +28,18 @@ extension AffineQuantizer {
         }
       }
     } else {
+      let buffers = SearchBuffers()
       for slab in 0..<layout.outer {
-        let found = try search(slab: slab, pieces, parallel)
-        best += found.best
-        fits += found.fits
+        try search(slab: slab, parallel, buffers)
+        for group in 0..<layout.groupsPerSlab {
+          best.append(buffers.best[group])
+          fits.append(buffers.fits[group])
+        }
       }
       let ranges = ElementPieces(layout.elementCount, elements: AffineQuantizer.pieceElements * 2)
       let chosen = best
       let pool = codePool(ranges.elements)
+      let parameters = rowParameters(best)
       signals = try filledArray(repeating: 0.0, count: ranges.count) { signals in
         try parallel.forEach(ranges.count) { index in
           let range = ranges[index]
@@ -43,7 +47,7 @@ extension AffineQuantizer {
             guard let base = bytes.baseAddress else { return }
             signals.pointer[index] = try chosen.withUnsafeBufferPointer { chosen in
               guard let first = chosen.baseAddress else { return 0 }
-              return try write(base, range: range, best: first, pool: pool, codes: codes)
+              return try write(base, range: range, best: first, parameters: parameters, pool: pool, codes: codes)
             }
           }
           source.release(range)
@@ -60,18 +64,28 @@ extension AffineQuantizer {
   ) throws {
     let groups = layout.groupsPerSlab
     let pool = codePool(pieces.count > 0 ? pieces[0].range.count : 0)
+    let buffers = ObjectPool { SearchBuffers() }
+    let batch = max(1, AffineQuantizer.batchGroups / groups)
     try parallel.forEach(pieces.count) { index in
       let piece = pieces[index]
       let first = piece.slab * groups
       try source.withElements(piece.range) { bytes in
         guard let base = bytes.baseAddress else { return }
-        let found = try search(first..<first + piece.slabs * groups) { list, slots, moments in
-          measure(
-            base, slabs: piece.slabs, rows: piece.rows, list, slots: slots, moments: moments)
-        }
-        for (offset, candidate) in found.best.enumerated() {
-          best.pointer[first + offset] = candidate
-          fits.pointer[first + offset] = found.fits[offset]
+        try buffers.with { buffers in
+          for slab in stride(from: 0, to: piece.slabs, by: batch) {
+            let slabs = min(batch, piece.slabs - slab)
+            let start = first + slab * groups
+            let data = base + slab * layout.slabCount * evaluator.format.width
+            try search(start..<start + slabs * groups, buffers) { list, slots, moments, sums in
+              evaluator.addFits(
+                data, slabs: slabs, rows: piece.rows, candidates: list, slots: slots,
+                moments: moments, to: sums)
+            }
+            for group in 0..<slabs * groups {
+              best.pointer[start + group] = buffers.best[group]
+              fits.pointer[start + group] = buffers.fits[group]
+            }
+          }
         }
         signals.pointer[index] = try write(
           base, range: piece.range, best: best.pointer, pool: pool, codes: codes)
@@ -80,61 +94,68 @@ extension AffineQuantizer {
     }
   }
 
-  /// The candidates of one large slab, measured piece by piece on several threads.
-  private func search(
-    slab: Int, _ pieces: SlabPieces, _ parallel: Parallel
-  ) throws -> (best: [ScaleCandidate], fits: [mlt_fit]) {
+  /// Searches one large slab, measured in lanes on several threads.
+  ///
+  /// A lane adds the fits of its pieces in order and the lanes are added in order, so the result
+  /// does not depend on the number of threads.
+  private func search(slab: Int, _ parallel: Parallel, _ buffers: SearchBuffers) throws {
     let groups = layout.groupsPerSlab
-    let indices = pieces.indices(slab: slab)
-    return try search(slab * groups..<(slab + 1) * groups) { list, slots, moments in
+    let lanes = SlabPieces(layout, elements: AffineQuantizer.pieceElements * 2)
+    let indices = lanes.indices(slab: slab)
+    let release = source.byteCount > AffineQuantizer.releaseBytes
+    try search(slab * groups..<(slab + 1) * groups, buffers) { list, slots, moments, sums in
+      let parameters = evaluator.rowParameters(list, slots: slots)
       let count = groups * slots
-      let parts = try filledArray(repeating: [mlt_fit](), count: indices.count) { parts in
+      nonisolated(unsafe) let candidates = list
+      let parts = try filledArray(repeating: mlt_fit(), count: count * indices.count) { parts in
         try parallel.forEach(indices.count) { index in
-          let piece = pieces[indices.lowerBound + index]
-          parts.pointer[index] = try source.withElements(piece.range) { bytes in
-            guard let base = bytes.baseAddress else { return [] }
-            return measure(
-              base, slabs: 1, rows: piece.rows, list, slots: slots, moments: moments)
+          let results = evaluator.rowFits(parameters, moments: moments)
+          let out = parts.pointer + index * count
+          for piece in lanes[indices.lowerBound + index].split(
+            layout, elements: AffineQuantizer.pieceElements * 2)
+          {
+            try source.withElements(piece.range) { bytes in
+              guard let base = bytes.baseAddress else { return }
+              if layout.isContiguous {
+                evaluator.addFits(
+                  base, slabs: 1, rows: piece.rows, candidates: candidates, slots: slots,
+                  moments: moments, to: out)
+              } else {
+                evaluator.accumulate(
+                  base, rows: piece.rows, parameters: parameters, results: results)
+              }
+            }
+            if release { source.release(piece.range) }
           }
-          if source.byteCount > AffineQuantizer.releaseBytes { source.release(piece.range) }
+          evaluator.finish(results, slots: slots, to: out)
         }
       }
-      var sums = [mlt_fit](repeating: mlt_fit(), count: count)
-      for part in parts {
-        for index in 0..<part.count { sums[index] += part[index] }
-      }
-      return sums
+      for index in parts.indices { sums[index % count] += parts[index] }
     }
   }
 
   private func search(
-    _ groups: Range<Int>, _ measure: ScaleSearch.Measure
-  ) throws -> (best: [ScaleCandidate], fits: [mlt_fit]) {
+    _ groups: Range<Int>, _ buffers: SearchBuffers, _ measure: ScaleSearch.Measure
+  ) throws {
     try low.withUnsafeBufferPointer { low in
       try high.withUnsafeBufferPointer { high in
         try ScaleSearch(
           rules: CandidateRules(scheme: scheme, format: evaluator.format),
           low: UnsafeBufferPointer(rebasing: low[groups]),
-          high: UnsafeBufferPointer(rebasing: high[groups])
+          high: UnsafeBufferPointer(rebasing: high[groups]), buffers: buffers
         ).run(measure)
       }
     }
   }
 
-  private func measure(
-    _ base: UnsafeRawPointer, slabs: Int, rows: Int, _ candidates: [ScaleCandidate], slots: Int,
-    moments: Bool
-  ) -> [mlt_fit] {
-    var fits = [mlt_fit](repeating: mlt_fit(), count: candidates.count)
-    candidates.withUnsafeBufferPointer { candidates in
-      fits.withUnsafeMutableBufferPointer { fits in
-        guard let first = candidates.baseAddress, let out = fits.baseAddress else { return }
-        evaluator.addFits(
-          base, slabs: slabs, rows: rows, candidates: first, slots: slots, moments: moments,
-          to: out)
+  /// The parameters of every slab, or nil where groups are contiguous.
+  private func rowParameters(_ best: [ScaleCandidate]) -> [RowParameters]? {
+    if layout.isContiguous { return nil }
+    return best.withUnsafeBufferPointer { best in
+      best.baseAddress.map { first in
+        (0..<layout.outer).map { evaluator.slabParameters(first, slab: $0) }
       }
     }
-    return fits
   }
 
   private func codePool(_ elements: Int) -> BufferPool {
@@ -144,12 +165,13 @@ extension AffineQuantizer {
   /// Encodes and packs one range; returns Σw².
   private func write(
     _ base: UnsafeRawPointer, range: Range<Int>, best: UnsafePointer<ScaleCandidate>,
-    pool: BufferPool, codes: CodeSink
+    parameters: [RowParameters]? = nil, pool: BufferPool, codes: CodeSink
   ) throws -> Double {
     try pool.withBuffer { buffer in
       guard let start = buffer.baseAddress else { return 0 }
       let bytes = start.assumingMemoryBound(to: UInt8.self)
-      let signal = evaluator.encode(base, range: range, best: best, into: bytes)
+      let signal = evaluator.encode(
+        base, range: range, best: best, parameters: parameters, into: bytes)
       if scheme.bits == 8 {
         try codes(range.lowerBound, UnsafeRawBufferPointer(start: start, count: range.count))
       } else {

@@ -42,6 +42,8 @@ public struct AffineQuantizer: Sendable {
 
   /// Elements of a piece of work.
   static let pieceElements = 1 << 17
+  /// Groups searched at once while their values stay in the cache.
+  static let batchGroups = 512
   /// Above this size pages are released after the first pass.
   static let releaseBytes = 64 << 20
 

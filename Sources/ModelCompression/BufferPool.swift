@@ -28,6 +28,21 @@ final class BufferPool: Sendable {
   }
 }
 
+/// Objects that pieces of work use one after the other.
+final class ObjectPool<Object: Sendable>: Sendable {
+  private let free = Mutex<[Object]>([])
+  private let make: @Sendable () -> Object
+
+  init(_ make: @escaping @Sendable () -> Object) { self.make = make }
+
+  /// Calls `body` with an object that nobody else uses meanwhile.
+  func with<R>(_ body: (Object) throws -> R) rethrows -> R {
+    let object = free.withLock { $0.popLast() } ?? make()
+    defer { free.withLock { $0.append(object) } }
+    return try body(object)
+  }
+}
+
 /// A pointer that threads share, each writing its own part.
 struct SharedPointer<T>: @unchecked Sendable {
   let pointer: UnsafeMutablePointer<T>

@@ -29,7 +29,7 @@ struct FitEvaluator: Sendable {
   func addFits(
     _ base: UnsafeRawPointer, slabs: Int, rows: Int,
     candidates: UnsafePointer<ScaleCandidate>, slots: Int, moments: Bool,
-    to fits: UnsafeMutablePointer<mlt_fit>
+    parameters: [RowParameters]? = nil, to fits: UnsafeMutablePointer<mlt_fit>
   ) {
     if layout.isContiguous {
       for group in 0..<slabs {
@@ -42,10 +42,14 @@ struct FitEvaluator: Sendable {
       for slab in 0..<slabs {
         addRowFits(
           base + slab * rows * layout.period * format.width, rows: rows,
-          candidates: candidates + slab * groups, slots: slots, moments: moments,
-          to: fits + slab * groups)
+          parameters: parameters ?? rowParameters(candidates + slab * groups, slots: slots),
+          slots: slots, moments: moments, to: fits + slab * groups)
       }
     }
+  }
+
+  private static func options(moments: Bool, clamps: Bool) -> Int32 {
+    Int32((moments ? MLT_MOMENTS : 0) | (clamps ? 0 : MLT_UNCLAMPED))
   }
 
   private func addRunFits(
@@ -59,30 +63,16 @@ struct FitEvaluator: Sendable {
       let length = min(FitEvaluator.tile, count - start)
       let data = base + start * format.width
       var slot = 0
-      if format.isHalf && !moments {
-        while slot + 2 <= used {
-          var pair = (mlt_fit(), mlt_fit())
-          withUnsafeMutableBytes(of: &pair) { bytes in
-            mlt_fit_pair16(
-              level.rawValue, data.assumingMemoryBound(to: UInt16.self), length,
-              mlt_affine(candidates[slot]), mlt_affine(candidates[slot + 1]),
-              bytes.baseAddress?.assumingMemoryBound(to: mlt_fit.self))
-          }
-          fits[slot] += pair.0
-          fits[slot + 1] += pair.1
-          slot += 2
-        }
-      }
       while slot < used {
         var fit = mlt_fit()
         let affine = mlt_affine(candidates[slot])
-        let wanted: Int32 = moments ? 1 : 0
+        let options = FitEvaluator.options(moments: moments, clamps: candidates[slot].clamps)
         if format.isHalf {
           mlt_fit_run16(
-            level.rawValue, data.assumingMemoryBound(to: UInt16.self), length, affine, wanted, &fit)
+            level.rawValue, data.assumingMemoryBound(to: UInt16.self), length, affine, options, &fit)
         } else {
           mlt_fit_run32(
-            level.rawValue, data.assumingMemoryBound(to: UInt32.self), length, affine, wanted, &fit)
+            level.rawValue, data.assumingMemoryBound(to: UInt32.self), length, affine, options, &fit)
         }
         fits[slot] += fit
         slot += 1
@@ -91,24 +81,51 @@ struct FitEvaluator: Sendable {
     }
   }
 
-  private func addRowFits(
-    _ base: UnsafeRawPointer, rows: Int, candidates: UnsafePointer<ScaleCandidate>, slots: Int,
-    moments: Bool, to fits: UnsafeMutablePointer<mlt_fit>
-  ) {
+  /// The parameters of every slot of one slab, up to the last one used; none where groups are
+  /// contiguous.
+  func rowParameters(
+    _ candidates: UnsafePointer<ScaleCandidate>, slots: Int
+  ) -> [RowParameters] {
+    if layout.isContiguous { return [] }
     let groups = layout.groupsPerSlab
     var used = 0
-    for slot in 0..<slots where (0..<groups).contains(where: { candidates[$0 * slots + slot].scale > 0 }) {
-      used = slot + 1
+    for slot in 0..<slots {
+      for group in 0..<groups where candidates[group * slots + slot].scale > 0 {
+        used = slot + 1
+        break
+      }
     }
-    let parameters = (0..<used).map { slot in
+    return (0..<used).map { slot in
       RowParameters(frame) { candidates[$0 * slots + slot] }
     }
-    let results = (0..<used).map { _ in RowFits(frame.capacity, moments: moments) }
+  }
+
+  private func addRowFits(
+    _ base: UnsafeRawPointer, rows: Int, parameters: [RowParameters], slots: Int, moments: Bool,
+    to fits: UnsafeMutablePointer<mlt_fit>
+  ) {
+    let results = rowFits(parameters, moments: moments)
+    accumulate(base, rows: rows, parameters: parameters, results: results)
+    finish(results, slots: slots, to: fits)
+  }
+
+  /// Room for the sums of a large slab; none where groups are contiguous.
+  func rowFits(_ parameters: [RowParameters], moments: Bool) -> [RowFits] {
+    parameters.map { _ in RowFits(frame.capacity, moments: moments, half: format.isHalf) }
+  }
+
+  /// Adds the fits of some rows to the sums per position.
+  func accumulate(
+    _ base: UnsafeRawPointer, rows: Int, parameters: [RowParameters], results: [RowFits]
+  ) {
+    let used = parameters.count
     let (merged, rest) = frame.split(rows: rows)
     let tileRows = max(1, FitEvaluator.rowTile / frame.width)
     var row = 0
     while row < merged {
       let count = min(tileRows, merged - row)
+      mlt_prefetch(
+        base + row * frame.width * format.width, count * frame.width * format.width)
       for slot in 0..<used {
         measure(
           base + row * frame.width * format.width, rows: count, count: frame.width,
@@ -123,8 +140,11 @@ struct FitEvaluator: Sendable {
           results[slot])
       }
     }
-    for slot in 0..<used {
-      let result = results[slot]
+  }
+
+  /// Adds sums per position to the fits of their groups.
+  func finish(_ results: [RowFits], slots: Int, to fits: UnsafeMutablePointer<mlt_fit>) {
+    for (slot, result) in results.enumerated() {
       frame.forEachPosition { position, group in
         fits[group * slots + slot] += result.fit(at: position)
       }
@@ -134,14 +154,15 @@ struct FitEvaluator: Sendable {
   private func measure(
     _ data: UnsafeRawPointer, rows: Int, count: Int, _ parameters: RowParameters, _ fits: RowFits
   ) {
+    let options = FitEvaluator.options(moments: fits.moments, clamps: parameters.clamps)
     if format.isHalf {
       mlt_fit_rows16(
         level.rawValue, data.assumingMemoryBound(to: UInt16.self), rows, frame.width, count,
-        parameters.affine, fits.rows)
+        parameters.affine, options, fits.rows)
     } else {
       mlt_fit_rows32(
         level.rawValue, data.assumingMemoryBound(to: UInt32.self), rows, frame.width, count,
-        parameters.affine, fits.rows)
+        parameters.affine, options, fits.rows)
     }
   }
 
@@ -150,9 +171,11 @@ struct FitEvaluator: Sendable {
   /// - Parameters:
   ///   - base: The elements of `range`.
   ///   - best: One candidate for every group of the tensor.
+  ///   - parameters: Those of every slab, when they are at hand.
   /// - Returns: Σw².
   func encode(
     _ base: UnsafeRawPointer, range: Range<Int>, best: UnsafePointer<ScaleCandidate>,
+    parameters shared: [RowParameters]? = nil,
     into codes: UnsafeMutablePointer<UInt8>
   ) -> Double {
     var signal = 0.0
@@ -173,36 +196,48 @@ struct FitEvaluator: Sendable {
       }
       return signal
     }
+    let tileRows = max(1, FitEvaluator.rowTile / frame.width)
     var parameters: (slab: Int, values: RowParameters)?
     var start = range.lowerBound
     while start < range.upperBound {
       let slab = start / layout.slabCount
       let position = (start - slab * layout.slabCount) % frame.width
-      let end = min(
-        start - position + frame.width, (slab + 1) * layout.slabCount, range.upperBound)
+      // Whole rows together, else the part of one row.
+      let limit = min((slab + 1) * layout.slabCount, range.upperBound)
+      let rows = position == 0 ? min((limit - start) / frame.width, tileRows) : 0
+      let width = rows > 0 ? frame.width : min(frame.width - position, limit - start)
       let values: RowParameters
-      if let known = parameters, known.slab == slab {
+      if let shared {
+        values = shared[slab]
+      } else if let known = parameters, known.slab == slab {
         values = known.values
       } else {
-        let first = best + slab * layout.groupsPerSlab
-        values = RowParameters(frame) { first[$0] }
+        values = slabParameters(best, slab: slab)
         parameters = (slab, values)
       }
       let data = base + (start - range.lowerBound) * format.width
       let out = codes + (start - range.lowerBound)
       let affine = values.affine(from: position)
+      let end = start + max(rows, 1) * width
+      let options = FitEvaluator.options(moments: false, clamps: values.clamps)
       if format.isHalf {
-        signal += mlt_encode_row16(
-          level.rawValue, data.assumingMemoryBound(to: UInt16.self), end - start, affine,
-          values.zero + position, out)
+        signal += mlt_encode_rows16(
+          level.rawValue, data.assumingMemoryBound(to: UInt16.self), max(rows, 1), frame.width,
+          width, affine, options, values.zero + position, out)
       } else {
-        signal += mlt_encode_row32(
-          level.rawValue, data.assumingMemoryBound(to: UInt32.self), end - start, affine,
-          values.zero + position, out)
+        signal += mlt_encode_rows32(
+          level.rawValue, data.assumingMemoryBound(to: UInt32.self), max(rows, 1), frame.width,
+          width, affine, options, values.zero + position, out)
       }
       start = end
     }
     return signal
+  }
+
+  /// The parameters of one slab.
+  func slabParameters(_ best: UnsafePointer<ScaleCandidate>, slab: Int) -> RowParameters {
+    let first = best + slab * layout.groupsPerSlab
+    return RowParameters(frame) { first[$0] }
   }
 
   /// Merges the order keys of the least and greatest values of every group.

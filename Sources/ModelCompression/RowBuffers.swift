@@ -1,13 +1,17 @@
 import CKernels
 
-/// Per-position parameters of a candidate for every group of a row.
-final class RowParameters {
-  let zero: UnsafeMutablePointer<Int32>
+/// Per-position parameters of a candidate for every group of a row; never changed once made.
+final class RowParameters: @unchecked Sendable {
+  let zero: UnsafeMutablePointer<UInt8>
+  /// Whether a code of some group may have to be clamped.
+  let clamps: Bool
   private let floats: UnsafeMutablePointer<Float>
   private let capacity: Int
 
   /// - Parameter candidate: That of a group; an unused one counts as a scale of 1.
+  @inline(__always)
   init(_ frame: RowFrame, _ candidate: (Int) -> ScaleCandidate) {
+    clamps = (0..<frame.groups).contains { candidate($0).clamps }
     capacity = frame.capacity
     floats = .allocate(capacity: capacity * 4)
     zero = .allocate(capacity: capacity)
@@ -21,7 +25,7 @@ final class RowParameters {
     }
     frame.expand(into: floats + 2 * capacity) { candidate($0).low }
     frame.expand(into: floats + 3 * capacity) { candidate($0).high }
-    frame.expand(into: zero) { candidate($0).zero }
+    frame.expand(into: zero) { UInt8(truncatingIfNeeded: candidate($0).zero) }
   }
 
   deinit {
@@ -45,9 +49,12 @@ final class RowFits {
   private let sums: UnsafeMutablePointer<Double>
   private let worst: UnsafeMutablePointer<Float>
   private let capacity: Int
-  private let moments: Bool
+  let moments: Bool
 
-  init(_ capacity: Int, moments: Bool) {
+  private let half: Bool
+
+  init(_ capacity: Int, moments: Bool, half: Bool) {
+    self.half = half
     self.capacity = capacity
     self.moments = moments
     sums = .allocate(capacity: capacity * 3)
@@ -64,14 +71,13 @@ final class RowFits {
   /// The sums as the kernels take them.
   var rows: mlt_fit_row {
     mlt_fit_row(
-      error: sums, product: moments ? sums + capacity : nil,
-      square: moments ? sums + 2 * capacity : nil, worst: worst)
+      error: sums, product: sums + capacity, square: sums + 2 * capacity, worst: worst)
   }
 
   /// The sums of one position.
   func fit(at position: Int) -> mlt_fit {
     mlt_fit(
       error: sums[position], product: sums[capacity + position],
-      square: sums[2 * capacity + position], worst: worst[position])
+      square: sums[2 * capacity + position], worst: half ? worst[position].squareRoot() : worst[position])
   }
 }

@@ -4,6 +4,8 @@ struct RowFrame: Sendable {
   let width: Int
   /// Elements that arrays of per-position values need: the kernels read whole vectors.
   let capacity: Int
+  /// Groups of a row.
+  var groups: Int { layout.groupsPerSlab }
   private let layout: GroupLayout
 
   init(_ layout: GroupLayout) {

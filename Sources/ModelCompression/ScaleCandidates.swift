@@ -7,6 +7,13 @@ struct ScaleCandidate: Sendable, Equatable {
   /// Bounds of code − zero point.
   var low: Float = 0
   var high: Float = 0
+  /// Whether a code may have to be clamped.
+  var clamps = true
+
+  /// Sets ``clamps`` for values in `least...most`.
+  mutating func bound(least: Float, most: Float) {
+    clamps = !(least / scale > low - 0.49 && most / scale < high + 0.49)
+  }
 }
 
 /// Arithmetic in a weight's own type.

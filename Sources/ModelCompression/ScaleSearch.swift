@@ -1,16 +1,70 @@
 import CKernels
 
+/// Memory of a search, used for one batch of groups after the other.
+final class SearchBuffers: @unchecked Sendable {
+  /// The best candidate of each group, its fit, and its moments.
+  private(set) var best: UnsafeMutablePointer<ScaleCandidate>
+  private(set) var fits: UnsafeMutablePointer<mlt_fit>
+  private(set) var moments: UnsafeMutablePointer<mlt_fit>
+  /// The candidates of a round and their fits.
+  private(set) var candidates: UnsafeMutablePointer<ScaleCandidate>
+  private(set) var measured: UnsafeMutablePointer<mlt_fit>
+  private var groups = 0
+  private var slots = 0
+
+  init() {
+    best = .allocate(capacity: 1)
+    fits = .allocate(capacity: 1)
+    moments = .allocate(capacity: 1)
+    candidates = .allocate(capacity: 1)
+    measured = .allocate(capacity: 1)
+  }
+
+  deinit {
+    best.deallocate()
+    fits.deallocate()
+    moments.deallocate()
+    candidates.deallocate()
+    measured.deallocate()
+  }
+
+  /// Makes room for results of `count` groups.
+  func reserve(groups count: Int) {
+    if count <= groups { return }
+    groups = count
+    best.deallocate()
+    fits.deallocate()
+    moments.deallocate()
+    best = .allocate(capacity: count)
+    fits = .allocate(capacity: count)
+    moments = .allocate(capacity: count)
+  }
+
+  /// Makes room for `count` candidates.
+  func reserve(slots count: Int) {
+    if count <= slots { return }
+    slots = count
+    candidates.deallocate()
+    measured.deallocate()
+    candidates = .allocate(capacity: count)
+    measured = .allocate(capacity: count)
+  }
+}
+
 /// Finds the best candidate of every group of a stretch of slabs, in rounds over all of them.
 struct ScaleSearch {
-  /// Measures `slots` candidates for each group.
+  /// Adds the fits of `slots` candidates for each group.
   typealias Measure = (
-    _ candidates: [ScaleCandidate], _ slots: Int, _ moments: Bool
-  ) throws -> [mlt_fit]
+    _ candidates: UnsafePointer<ScaleCandidate>, _ slots: Int, _ moments: Bool,
+    _ fits: UnsafeMutablePointer<mlt_fit>
+  ) throws -> Void
 
   let rules: CandidateRules
   /// The least and greatest value of each group.
   let low: UnsafeBufferPointer<Float>
   let high: UnsafeBufferPointer<Float>
+  /// Where the results are left.
+  let buffers: SearchBuffers
 
   /// A candidate must beat an earlier one by more than the rounding of the sums.
   private static let margin = 1 - 2e-6
@@ -21,65 +75,63 @@ struct ScaleSearch {
 
   private var groups: Int { low.count }
 
-  /// The best candidate of each group and its fit.
-  func run(_ measure: Measure) throws -> (best: [ScaleCandidate], fits: [mlt_fit]) {
-    var best = [ScaleCandidate](repeating: ScaleCandidate(), count: groups)
-    var fits = [mlt_fit](repeating: mlt_fit(), count: groups)
-    try round(slots: rules.fullRangeSlots, moments: false, measure, &best, &fits) { group, list in
+  /// Leaves the best candidate of each group and its fit in the buffers.
+  func run(_ measure: Measure) throws {
+    buffers.reserve(groups: groups)
+    buffers.best.update(repeating: ScaleCandidate(), count: groups)
+    try round(slots: rules.fullRangeSlots, moments: false, measure) { group, list in
       rules.addFullRange(low: low[group], high: high[group], to: &list)
     }
-    if rules.scheme.search == .none { return (best, fits) }
+    if rules.scheme.search == .none { return }
 
     let shares = rules.clippings
     for start in stride(from: 0, to: shares.count, by: ScaleSearch.batch) {
       let part = shares[start..<min(start + ScaleSearch.batch, shares.count)]
-      try round(
-        slots: part.count * rules.clippedSlots, moments: false, measure, &best, &fits
-      ) { group, list in
+      try round(slots: part.count * rules.clippedSlots, moments: false, measure) { group, list in
         for share in part {
           rules.addClipped(low: low[group], high: high[group], share: share, to: &list)
         }
       }
     }
     // The moments of the best candidate lead to the scale that fits its codes best.
-    var moments = try measure(best, 1, true)
+    buffers.moments.update(repeating: mlt_fit(), count: groups)
+    try measure(buffers.best, 1, true, buffers.moments)
     for _ in 0..<ScaleSearch.refinements {
-      let old = best
-      let sums = moments
-      try round(slots: 2, moments: true, measure, &best, &fits) { group, list in
-        let sum = sums[group]
+      try round(slots: 2, moments: true, measure) { group, list in
+        let sum = buffers.moments[group]
         if sum.square > 0 && !(low[group] == 0 && high[group] == 0) {
-          rules.addRefined(sum.product / sum.square, zero: Int(old[group].zero), to: &list)
+          rules.addRefined(
+            sum.product / sum.square, zero: Int(buffers.best[group].zero), to: &list)
         }
-      } improved: { group, fit in
-        moments[group] = fit
       }
     }
-    return (best, fits)
   }
 
+  /// Measures the candidates that `fill` lists and keeps those that are better.
+  @inline(__always)
   private func round(
-    slots: Int, moments: Bool, _ measure: Measure, _ best: inout [ScaleCandidate],
-    _ fits: inout [mlt_fit], _ fill: (Int, inout CandidateList) -> Void,
-    improved: (Int, mlt_fit) -> Void = { _, _ in }
+    slots: Int, moments: Bool, _ measure: Measure, _ fill: (Int, inout CandidateList) -> Void
   ) throws {
-    let candidates = [ScaleCandidate](unsafeUninitializedCapacity: groups * slots) { buffer, count in
-      if let base = buffer.baseAddress {
-        for group in 0..<groups {
-          var list = CandidateList(slots: base + group * slots, capacity: slots)
-          fill(group, &list)
-        }
-      }
-      count = groups * slots
+    buffers.reserve(slots: groups * slots)
+    let candidates = buffers.candidates
+    let measured = buffers.measured
+    for group in 0..<groups {
+      let first = candidates + group * slots
+      var list = CandidateList(slots: first, capacity: slots)
+      fill(group, &list)
+      for slot in 0..<list.count { first[slot].bound(least: low[group], most: high[group]) }
     }
-    let measured = try measure(candidates, slots, moments)
+    measured.update(repeating: mlt_fit(), count: groups * slots)
+    try measure(candidates, slots, moments, measured)
     for group in 0..<groups {
       for slot in group * slots..<(group + 1) * slots where candidates[slot].scale > 0 {
         let fit = measured[slot]
-        if best[group].scale == 0 || fit.error < fits[group].error * ScaleSearch.margin {
-          best[group] = candidates[slot]
-          fits[group] = fit
-          improved(group, fit)
+        if buffers.best[group].scale == 0
+          || fit.error < buffers.fits[group].error * ScaleSearch.margin
+        {
+          buffers.best[group] = candidates[slot]
+          buffers.fits[group] = fit
+          if moments { buffers.moments[group] = fit }
         }
       }
     }

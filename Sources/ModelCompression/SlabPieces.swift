@@ -6,6 +6,17 @@ struct SlabPieces: Sendable {
     let rows: Int
     /// The elements.
     let range: Range<Int>
+
+    /// Parts of about `elements` elements of a piece of one slab.
+    func split(_ layout: GroupLayout, elements: Int) -> [Piece] {
+      let step = max(1, elements / layout.period)
+      return stride(from: 0, to: rows, by: step).map { row in
+        let count = min(step, rows - row)
+        let start = range.lowerBound + row * layout.period
+        return Piece(
+          slab: slab, slabs: 1, rows: count, range: start..<start + count * layout.period)
+      }
+    }
   }
 
   /// How many there are.
@@ -18,7 +29,7 @@ struct SlabPieces: Sendable {
   private let piecesPerSlab: Int
 
   /// Pieces of one slab at most.
-  private static let limit = 64
+  private static let limit = 16
 
   /// - Parameter elements: How many a piece has, about. Pieces of whole slabs start at an even one.
   init(_ layout: GroupLayout, elements: Int) {

@@ -32,7 +32,8 @@ typedef struct {
 } mlt_affine_row;
 
 // Per-position results of rows, added to; arrays as long as those of mlt_affine_row. `product` and
-// `square` may be NULL, then they are not computed.
+// `square` are used with MLT_MOMENTS only. For halves `worst` is the
+// square.
 typedef struct {
   double *error, *product, *square;
   float *worst;
@@ -51,29 +52,36 @@ void mlt_range_rows16(int level, const uint16_t *data, size_t rows, size_t strid
 void mlt_range_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
                       int32_t *low, int32_t *high);
 
-// The fit of one run; `product` and `square` only when `moments` is not 0. Half data decode to a
-// rounded half, single data to a rounded single.
-void mlt_fit_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int moments,
+enum {
+  MLT_MOMENTS = 1,    // compute `product` and `square` too
+  MLT_UNCLAMPED = 2,  // the caller knows that no quotient rounds outside low...high
+};
+
+// The fit of one run. Half data decode to a rounded half, single data to a rounded single.
+void mlt_fit_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int options,
                    mlt_fit *fit);
-void mlt_fit_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int moments,
+void mlt_fit_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int options,
                    mlt_fit *fit);
-// The fits of two scales for the same run of halves.
-void mlt_fit_pair16(int level, const uint16_t *data, size_t n, mlt_affine first, mlt_affine second,
-                    mlt_fit *fits);
 void mlt_fit_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
-                    mlt_affine_row affine, mlt_fit_row fit);
+                    mlt_affine_row affine, int options, mlt_fit_row fit);
 void mlt_fit_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
-                    mlt_affine_row affine, mlt_fit_row fit);
+                    mlt_affine_row affine, int options, mlt_fit_row fit);
 
 // Codes of one byte each; returns the sum of w*w.
 double mlt_encode_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int zero,
                         uint8_t *codes);
 double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int zero,
                         uint8_t *codes);
-double mlt_encode_row16(int level, const uint16_t *data, size_t n, mlt_affine_row affine,
-                        const int32_t *zero, uint8_t *codes);
-double mlt_encode_row32(int level, const uint32_t *data, size_t n, mlt_affine_row affine,
-                        const int32_t *zero, uint8_t *codes);
+// Rows of `n` values that start `stride` values apart; the codes of a row too.
+double mlt_encode_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
+                         mlt_affine_row affine, int options, const uint8_t *zero,
+                         uint8_t *codes);
+double mlt_encode_rows32(int level, const uint32_t *data, size_t rows, size_t stride, size_t n,
+                         mlt_affine_row affine, int options, const uint8_t *zero,
+                         uint8_t *codes);
+
+// Asks for `count` bytes to be brought into the second-level cache, in order.
+void mlt_prefetch(const void *data, size_t count);
 
 // Two codes per byte, the even one low; (n + 1) / 2 bytes.
 void mlt_pack_nibbles(int level, const uint8_t *codes, size_t n, uint8_t *bytes);
