@@ -42,8 +42,8 @@ struct ContentClasses {
     for start in stride(from: 0, to: count, by: step) {
       let range = start..<min(start + 64, count)
       try source.withElements(range) { hasher.combine(bytes: $0) }
-      source.release(range)
     }
+    source.release(0..<count)
     return hasher.finalize()
   }
 
