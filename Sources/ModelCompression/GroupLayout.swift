@@ -106,7 +106,8 @@ public struct GroupLayout: Sendable, Hashable {
   /// contiguous, else of one row, from `position` on.
   @inline(__always)
   func forEachStretch(
-    _ range: Range<Int>, _ body: (_ stretch: Range<Int>, _ slab: Int, _ position: Int) throws -> Void
+    _ range: Range<Int>,
+    _ body: (_ stretch: Range<Int>, _ slab: Int, _ position: Int) throws -> Void
   ) rethrows {
     var start = range.lowerBound
     let length = isContiguous ? rows : period

@@ -3,9 +3,11 @@ import ModelTensors
 
 /// The result of `constexpr_cast`: fp16 as fp32, or fp32 as fp16 rounded half to even.
 public struct CastTensor: TensorSource {
+  /// The type of the elements.
   public let elementType: ElementType
   /// The values before the cast.
   public let source: any TensorSource
+  /// The sizes of the axes.
   public var shape: [Int] { source.shape }
 
   /// - Throws: ``TensorError/malformed(_:)`` for other types.
@@ -18,6 +20,7 @@ public struct CastTensor: TensorSource {
     self.elementType = elementType
   }
 
+  /// Decodes the elements of `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
@@ -41,12 +44,15 @@ public struct CastTensor: TensorSource {
       }, body)
   }
 
+  /// Releases the pages behind `range` of the data decoded.
   public func release(_ range: Range<Int>) { source.release(range) }
 }
 
 /// Bytes of one tensor seen as elements of another type, as packed forms of iOS 16 need it.
 public struct ReinterpretedTensor: TensorSource {
+  /// The type of the elements.
   public let elementType: ElementType
+  /// The sizes of the axes.
   public let shape: [Int]
   /// The bytes.
   public let source: any TensorSource
@@ -71,12 +77,14 @@ public struct ReinterpretedTensor: TensorSource {
     self.shape = shape
   }
 
+  /// Decodes the elements of `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     try source.withElements(bytes(range), body)
   }
 
+  /// Releases the pages behind `range` of the data decoded.
   public func release(_ range: Range<Int>) { source.release(bytes(range)) }
 
   private func bytes(_ range: Range<Int>) -> Range<Int> {
