@@ -3,9 +3,10 @@ import ModelTensors
 
 extension AffineQuantizer {
   /// Receives packed codes: `bytes` belong at `byteOffset` of the stored data.
-  public typealias CodeSink = @Sendable (
-    _ byteOffset: Int, _ bytes: UnsafeRawBufferPointer
-  ) throws -> Void
+  public typealias CodeSink =
+    @Sendable (
+      _ byteOffset: Int, _ bytes: UnsafeRawBufferPointer
+    ) throws -> Void
 
   /// Chooses the scales and streams the codes.
   ///
@@ -47,7 +48,8 @@ extension AffineQuantizer {
             guard let base = bytes.baseAddress else { return }
             signals.pointer[index] = try chosen.withUnsafeBufferPointer { chosen in
               guard let first = chosen.baseAddress else { return 0 }
-              return try write(base, range: range, best: first, parameters: parameters, pool: pool, codes: codes)
+              return try write(
+                base, range: range, best: first, parameters: parameters, pool: pool, codes: codes)
             }
           }
           source.release(range)

@@ -98,7 +98,7 @@ public struct AffineQuantizer: Sendable {
   ) throws -> (low: [Int32], high: [Int32]) {
     let layout = evaluator.layout
     let groups = layout.groupsPerSlab
-    let pieces = SlabPieces(layout, elements: pieceElements * 2)
+    let pieces = SlabPieces(layout, elements: pieceElements * 2, limit: .max / 2)
     let release = source.byteCount > releaseBytes
     let merging = Mutex(())
     var high: [Int32] = []

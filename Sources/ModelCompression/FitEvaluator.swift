@@ -69,10 +69,12 @@ struct FitEvaluator: Sendable {
         let options = FitEvaluator.options(moments: moments, clamps: candidates[slot].clamps)
         if format.isHalf {
           mlt_fit_run16(
-            level.rawValue, data.assumingMemoryBound(to: UInt16.self), length, affine, options, &fit)
+            level.rawValue, data.assumingMemoryBound(to: UInt16.self), length, affine, options, &fit
+          )
         } else {
           mlt_fit_run32(
-            level.rawValue, data.assumingMemoryBound(to: UInt32.self), length, affine, options, &fit)
+            level.rawValue, data.assumingMemoryBound(to: UInt32.self), length, affine, options, &fit
+          )
         }
         fits[slot] += fit
         slot += 1

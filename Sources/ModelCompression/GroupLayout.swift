@@ -33,8 +33,11 @@ public struct GroupLayout: Sendable, Hashable {
   /// Whether every group is one contiguous run of `rows` elements.
   public var isContiguous: Bool { period == 1 }
 
-  /// - Returns: nil when the ranks differ, a scale size does not divide the tensor's size, or a
-  ///   product overflows.
+  /// The greatest period whose positions are mapped one by one.
+  private static let periodLimit = 1 << 26
+
+  /// - Returns: nil when the ranks differ, a scale size does not divide the tensor's size, a
+  ///   product overflows, or a row has more than 2²⁶ positions.
   public init?(shape: [Int], scaleShape: [Int]) {
     guard shape.count == scaleShape.count, let count = Shape.elementCount(shape),
       Shape.elementCount(scaleShape) != nil
@@ -73,6 +76,7 @@ public struct GroupLayout: Sendable, Hashable {
     rows = next.first?.size ?? 1
     next = next.dropFirst()
     period = next.reduce(1) { $0 * $1.size }
+    guard period <= GroupLayout.periodLimit else { return nil }
     groupsPerSlab = next.reduce(1) { $1.splits ? $0 * $1.size : $0 }
     var map: [Int32] = [0]
     for factor in next {
@@ -106,7 +110,8 @@ public struct GroupLayout: Sendable, Hashable {
   /// contiguous, else of one row, from `position` on.
   @inline(__always)
   func forEachStretch(
-    _ range: Range<Int>, _ body: (_ stretch: Range<Int>, _ slab: Int, _ position: Int) throws -> Void
+    _ range: Range<Int>,
+    _ body: (_ stretch: Range<Int>, _ slab: Int, _ position: Int) throws -> Void
   ) rethrows {
     var start = range.lowerBound
     let length = isContiguous ? rows : period

@@ -78,6 +78,7 @@ final class RowFits {
   func fit(at position: Int) -> mlt_fit {
     mlt_fit(
       error: sums[position], product: sums[capacity + position],
-      square: sums[2 * capacity + position], worst: half ? worst[position].squareRoot() : worst[position])
+      square: sums[2 * capacity + position],
+      worst: half ? worst[position].squareRoot() : worst[position])
   }
 }

@@ -28,11 +28,13 @@ struct SlabPieces: Sendable {
   private let rowsPerPiece: Int
   private let piecesPerSlab: Int
 
-  /// Pieces of one slab at most.
-  private static let limit = 16
+  /// Pieces of one slab when every one has sums of its own.
+  static let lanes = 16
 
-  /// - Parameter elements: How many a piece has, about. Pieces of whole slabs start at an even one.
-  init(_ layout: GroupLayout, elements: Int) {
+  /// - Parameters:
+  ///   - elements: How many a piece has, about. Pieces of whole slabs start at an even one.
+  ///   - limit: Pieces of one slab at most.
+  init(_ layout: GroupLayout, elements: Int, limit: Int = SlabPieces.lanes) {
     self.layout = layout
     wholeSlabs = layout.slabCount <= elements
     if wholeSlabs {
@@ -44,7 +46,7 @@ struct SlabPieces: Sendable {
     } else {
       slabsPerPiece = 1
       rowsPerPiece = max(
-        1, elements / layout.period, (layout.rows + SlabPieces.limit - 1) / SlabPieces.limit)
+        1, elements / layout.period, (layout.rows + limit - 1) / limit)
       piecesPerSlab = (layout.rows + rowsPerPiece - 1) / rowsPerPiece
       count = layout.outer * piecesPerSlab
     }

@@ -10,7 +10,9 @@ enum Distinct {
     _ source: any TensorSource, as type: Bits.Type, isFloat: Bool
   ) throws -> Int {
     let negativeZero: Bits? = isFloat ? 1 << (Bits.bitWidth - 1) : nil
-    if Bits.bitWidth == 32 { return try count32(source, negativeZero: negativeZero.map { UInt32($0) }) }
+    if Bits.bitWidth == 32 {
+      return try count32(source, negativeZero: negativeZero.map { UInt32($0) })
+    }
     var patterns: [Bits] = []
     patterns.reserveCapacity(source.elementCount)
     try forEachPiece(source, as: type) { elements in

@@ -145,7 +145,8 @@ public struct TensorStatistics: Sendable, Hashable {
     try parallel.forEach(pieces) { index in
       let range = index * piece..<Swift.min((index + 1) * piece, count)
       let part = try source.withElements(range) { bytes in
-        moments(of: bytes.bindMemory(to: Bits.self), value)
+        let elements = bytes.bindMemory(to: Bits.self)
+        return finiteMoments(of: elements, value) ?? moments(of: elements, value)
       }
       parts.withLock { $0[index] = part }
     }
@@ -161,6 +162,55 @@ public struct TensorStatistics: Sendable, Hashable {
       std: any ? (total.squares / Double(total.finite)).squareRoot() : nil,
       sparsity: count > 0 ? Double(total.zeros) / Double(count) : 0, uniqueValues: distinct,
       nanCount: total.nans, infiniteCount: total.infinities)
+  }
+
+  /// The moments of values that are all finite, in four interleaved sums; nil when some are not.
+  private static func finiteMoments<Bits>(
+    of elements: UnsafeBufferPointer<Bits>, _ value: (Bits) -> Double
+  ) -> Moments? {
+    if elements.isEmpty { return Moments() }
+    let whole = elements.count & ~3
+    var sum = SIMD4<Double>()
+    var least = SIMD4<Double>(repeating: .infinity)
+    var most = SIMD4<Double>(repeating: -.infinity)
+    var zeros = 0
+    @inline(__always)
+    func four(_ index: Int) -> SIMD4<Double> {
+      SIMD4(
+        value(elements[index]), value(elements[index &+ 1]), value(elements[index &+ 2]),
+        value(elements[index &+ 3]))
+    }
+    for index in stride(from: 0, to: whole, by: 4) {
+      let values = four(index)
+      sum += values
+      for lane in 0..<4 {
+        least[lane] = values[lane] < least[lane] ? values[lane] : least[lane]
+        most[lane] = values[lane] > most[lane] ? values[lane] : most[lane]
+        zeros &+= values[lane] == 0 ? 1 : 0
+      }
+    }
+    for index in whole..<elements.count {
+      let value = value(elements[index])
+      sum[0] += value
+      least[0] = value < least[0] ? value : least[0]
+      most[0] = value > most[0] ? value : most[0]
+      zeros &+= value == 0 ? 1 : 0
+    }
+    let total = sum.sum()
+    if !total.isFinite { return nil }
+    let mean = total / Double(elements.count)
+    var squares = SIMD4<Double>()
+    for index in stride(from: 0, to: whole, by: 4) {
+      let difference = four(index) - mean
+      squares += difference * difference
+    }
+    for index in whole..<elements.count {
+      let difference = value(elements[index]) - mean
+      squares[0] += difference * difference
+    }
+    return Moments(
+      finite: elements.count, mean: mean, squares: squares.sum(), least: least.min(),
+      most: most.max(), zeros: zeros)
   }
 
   private static func moments<Bits>(

@@ -74,7 +74,8 @@ import Testing
       let zero = Double(encoded.zeroPoints?[group] ?? 0)
       let quotient = half ? value / scale : Double(Float(value) / Float(scale))
       var code = quotient.rounded(.toNearestOrEven)
-      code = min(max(code, Double(scheme.codes.lowerBound) - zero), Double(scheme.codes.upperBound) - zero)
+      code = min(
+        max(code, Double(scheme.codes.lowerBound) - zero), Double(scheme.codes.upperBound) - zero)
       while abs(code * scale) >= overflow { code -= code > 0 ? 1 : -1 }
       if Double(codes[index]) != code + zero { wrong += 1 }
       let decoded = roundToType(code * scale, half: half)
@@ -101,7 +102,9 @@ import Testing
     let half = sample.tensor.elementType == .float16
     let type = { roundToType($0, half: half) }
     var groups = [[Double]](repeating: [], count: layout.groupCount)
-    for (index, value) in sample.values.enumerated() { groups[layout.group(of: index)].append(value) }
+    for (index, value) in sample.values.enumerated() {
+      groups[layout.group(of: index)].append(value)
+    }
     return groups.map { values in
       var low = values.min() ?? 0
       var high = values.max() ?? 0
@@ -134,10 +137,13 @@ import Testing
 
   @Test(arguments: schemes) func smallWeights(scheme: AffineScheme) throws {
     var random = Random(11)
-    let shapes = [[7], [5, 6], [4, 33], [3, 4, 6], [6, 4, 2, 2], [2, 3, 1, 5], [1, 130], [65, 2]]
+    let shapes = [
+      [7], [5, 6], [4, 33], [3, 4, 6], [6, 4, 2, 2], [2, 3, 1, 5], [1, 130], [65, 2],
+    ]
     for shape in shapes {
       let count = shape.reduce(1, *)
-      for scales in scaleShapes(shape) where random.below(3) == 0 || scales.allSatisfy({ $0 == 1 }) {
+      for scales in scaleShapes(shape) where random.below(3) == 0 || scales.allSatisfy({ $0 == 1 })
+      {
         let layout = try #require(GroupLayout(shape: shape, scaleShape: scales))
         let magnitude = [1e-6, 0.02, 3.0, 9000][random.below(4)]
         let shift = [0, 0.5, -2][random.below(3)]
@@ -152,7 +158,8 @@ import Testing
           }
           for level in KernelLevel.available {
             #expect(
-              try AffineQuantizerTests.encode(sample.tensor, layout, scheme, level: level) == encoded)
+              try AffineQuantizerTests.encode(sample.tensor, layout, scheme, level: level)
+                == encoded)
           }
         }
       }

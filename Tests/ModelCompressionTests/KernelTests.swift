@@ -9,7 +9,8 @@ import Testing
   static func halves(_ count: Int, _ random: inout Random) -> [UInt16] {
     let scale = [1e-7, 1e-4, 0.02, 1, 300, 20000][random.below(6)]
     return (0..<count).map { _ in
-      random.below(12) == 0 ? UInt16(random.below(2)) << 15 : HalfFloat.bits(random.normal() * scale / 3)
+      random.below(12) == 0
+        ? UInt16(random.below(2)) << 15 : HalfFloat.bits(random.normal() * scale / 3)
     }
   }
 
@@ -133,7 +134,8 @@ import Testing
         var scale = Float(roundToType(peak / [127, 100, 7, 60][trial], half: half))
         if scale == 0 { scale = 0x1p-24 }
         let affine = mlt_affine(
-          inverse: 1 / scale, scale: scale, low: trial == 3 ? -200 : -127, high: trial == 3 ? 55 : 127)
+          inverse: 1 / scale, scale: scale, low: trial == 3 ? -200 : -127,
+          high: trial == 3 ? 55 : 127)
         let expected = Plain(values, affine, half: half)
         try check(values, affine, expected, half: half)
       }
@@ -160,7 +162,8 @@ import Testing
         mlt_fit_run32(level.rawValue, singles, values.count, affine, Int32(MLT_MOMENTS), &fit)
         signal = mlt_encode_run32(level.rawValue, singles, values.count, affine, 5, &codes)
       }
-      #expect(codes.dropLast().elementsEqual(expected.codes.map { UInt8(truncatingIfNeeded: $0 + 5) }))
+      #expect(
+        codes.dropLast().elementsEqual(expected.codes.map { UInt8(truncatingIfNeeded: $0 + 5) }))
       #expect(close(fit.error, expected.error))
       #expect(close(fit.product, expected.product, within: 1e-5))
       #expect(fit.square == expected.square)
@@ -183,7 +186,9 @@ import Testing
       let data = KernelTests.halves(rows * count, &random)
       let singles = data.map { HalfFloat.float($0).bitPattern }
       let padded = (count + 15) / 16 * 16
-      let scale = (0..<padded).map { _ in HalfFloat.float(HalfFloat.bits(0.001 + random.uniform() / 50)) }
+      let scale = (0..<padded).map { _ in
+        HalfFloat.float(HalfFloat.bits(0.001 + random.uniform() / 50))
+      }
       let inverse = scale.map { 1 / $0 }
       let low = [Float](repeating: -128, count: padded)
       let high = [Float](repeating: 127, count: padded)
@@ -210,9 +215,13 @@ import Testing
                             error: error.baseAddress, product: product.baseAddress,
                             square: square.baseAddress, worst: worst.baseAddress)
                           if half {
-                            mlt_fit_rows16(level.rawValue, data, rows, count, count, affine, Int32(MLT_MOMENTS), fit)
+                            mlt_fit_rows16(
+                              level.rawValue, data, rows, count, count, affine, Int32(MLT_MOMENTS),
+                              fit)
                           } else {
-                            mlt_fit_rows32(level.rawValue, singles, rows, count, count, affine, Int32(MLT_MOMENTS), fit)
+                            mlt_fit_rows32(
+                              level.rawValue, singles, rows, count, count, affine,
+                              Int32(MLT_MOMENTS), fit)
                           }
                         }
                       }
@@ -239,9 +248,13 @@ import Testing
               mlt_affine(
                 inverse: inverse[position], scale: scale[position], low: -128, high: 127),
               half: half)
-            #expect(close(error[position] - 1, plain.error, within: 1e-5) || abs(error[position] - 1 - plain.error) < 1e-12)
+            #expect(
+              close(error[position] - 1, plain.error, within: 1e-5)
+                || abs(error[position] - 1 - plain.error) < 1e-12)
             #expect(Double(half ? worst[position].squareRoot() : worst[position]) == plain.worst)
-            #expect(close(product[position], plain.product, within: 1e-4) || abs(product[position] - plain.product) < 1e-6)
+            #expect(
+              close(product[position], plain.product, within: 1e-4)
+                || abs(product[position] - plain.product) < 1e-6)
             #expect(square[position] == plain.square)
             for row in 0..<rows {
               #expect(

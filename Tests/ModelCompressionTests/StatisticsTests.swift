@@ -27,7 +27,9 @@ import Testing
       let mean = finite.reduce(0, +) / Double(finite.count)
       let square = finite.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(finite.count)
       #expect(abs((found.mean ?? .nan) - mean) <= 1e-9 * (abs(mean) + square.squareRoot()) + 1e-300)
-      #expect(abs((found.std ?? .nan) - square.squareRoot()) <= 1e-9 * square.squareRoot() + 1e-12 * abs(mean))
+      #expect(
+        abs((found.std ?? .nan) - square.squareRoot()) <= 1e-9 * square.squareRoot() + 1e-12
+          * abs(mean))
     }
   }
 

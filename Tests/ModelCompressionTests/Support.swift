@@ -68,7 +68,8 @@ func plainGroup(_ element: Int, shape: [Int], scaleShape: [Int]) -> Int {
 
 /// All shapes of a rank with sizes from `sizes`.
 func shapes(rank: Int, sizes: [Int]) -> [[Int]] {
-  rank == 0 ? [[]] : shapes(rank: rank - 1, sizes: sizes).flatMap { head in sizes.map { head + [$0] } }
+  rank == 0
+    ? [[]] : shapes(rank: rank - 1, sizes: sizes).flatMap { head in sizes.map { head + [$0] } }
 }
 
 /// All scale shapes of a shape.

@@ -3,7 +3,9 @@ import ModelTensors
 /// The result of `constexpr_affine_dequantize` (iOS 16): (data − zero point)·scale computed in
 /// single precision and then cast to the scale's type.
 public struct AffineTensor: TensorSource {
+  /// The sizes of the axes.
   public let shape: [Int]
+  /// The type of the elements.
   public let elementType: ElementType
   /// The codes.
   public let data: any TensorSource
@@ -67,11 +69,13 @@ public struct AffineTensor: TensorSource {
       })
   }
 
+  /// Decodes the elements of `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     try withDecoded(elementType, range, fill: { try decoder.decode(range, into: $0) }, body)
   }
 
+  /// Releases the pages behind `range` of the data decoded.
   public func release(_ range: Range<Int>) { data.release(range) }
 }

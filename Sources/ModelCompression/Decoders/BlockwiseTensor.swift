@@ -6,7 +6,9 @@ import ModelTensors
 /// An fp32 offset beside an fp16 scale makes both steps single precision; the result is rounded to
 /// the scale's type.
 public struct BlockwiseTensor: TensorSource {
+  /// The sizes of the axes.
   public let shape: [Int]
+  /// The type of the elements.
   public let elementType: ElementType
   /// The codes.
   public let data: any TensorSource
@@ -60,11 +62,13 @@ public struct BlockwiseTensor: TensorSource {
       })
   }
 
+  /// Decodes the elements of `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     try withDecoded(elementType, range, fill: { try decoder.decode(range, into: $0) }, body)
   }
 
+  /// Releases the pages behind `range` of the data decoded.
   public func release(_ range: Range<Int>) { data.release(range) }
 }

@@ -3,9 +3,11 @@ import ModelTensors
 
 /// The result of `constexpr_cast`: fp16 as fp32, or fp32 as fp16 rounded half to even.
 public struct CastTensor: TensorSource {
+  /// The type of the elements.
   public let elementType: ElementType
   /// The values before the cast.
   public let source: any TensorSource
+  /// The sizes of the axes.
   public var shape: [Int] { source.shape }
 
   /// - Throws: ``TensorError/malformed(_:)`` for other types.
@@ -18,6 +20,7 @@ public struct CastTensor: TensorSource {
     self.elementType = elementType
   }
 
+  /// Decodes the elements of `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
@@ -41,5 +44,6 @@ public struct CastTensor: TensorSource {
       }, body)
   }
 
+  /// Releases the pages behind `range` of the data decoded.
   public func release(_ range: Range<Int>) { source.release(range) }
 }

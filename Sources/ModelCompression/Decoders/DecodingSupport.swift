@@ -43,7 +43,9 @@ public enum CodeReader {
     }
     guard type.isSubByte else {
       try source.withElements(range) { bytes in
-        if let base = bytes.baseAddress { out.update(from: base.assumingMemoryBound(to: UInt8.self), count: range.count) }
+        if let base = bytes.baseAddress {
+          out.update(from: base.assumingMemoryBound(to: UInt8.self), count: range.count)
+        }
       }
       return
     }

@@ -2,7 +2,9 @@ import ModelTensors
 
 /// The result of `constexpr_lut_to_dense`: for every index the entry of its group's table.
 public struct LookupTensor: TensorSource {
+  /// The sizes of the axes.
   public let shape: [Int]
+  /// The type of the elements.
   public let elementType: ElementType
   /// The indices.
   public let indices: any TensorSource
@@ -68,7 +70,9 @@ public struct LookupTensor: TensorSource {
       axis = normal
     }
     if vectorSize > 1 {
-      guard let axis else { throw .malformed("vector_axis is missing for \(vectorSize) components") }
+      guard let axis else {
+        throw .malformed("vector_axis is missing for \(vectorSize) components")
+      }
       let (size, overflow) = shape[axis].multipliedReportingOverflow(by: vectorSize)
       try require(!overflow, "the shape \(shape) has too many elements")
       shape[axis] = size
@@ -106,6 +110,7 @@ public struct LookupTensor: TensorSource {
       indices: ReinterpretedTensor(packedIndices, as: type, shape: shape), lut: flat)
   }
 
+  /// Decodes the elements of `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
@@ -124,6 +129,7 @@ public struct LookupTensor: TensorSource {
       }, body)
   }
 
+  /// Releases the pages behind `range` of the data decoded.
   public func release(_ range: Range<Int>) {
     if vectorSize == 1 { indices.release(range) }
   }

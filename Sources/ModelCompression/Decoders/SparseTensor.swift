@@ -2,7 +2,9 @@ import ModelTensors
 
 /// The result of `constexpr_sparse_to_dense`: the values where the mask is set, zero elsewhere.
 public struct SparseTensor: TensorSource {
+  /// The sizes of the axes.
   public let shape: [Int]
+  /// The type of the elements.
   public var elementType: ElementType { values.elementType }
   /// The values in scan order.
   public let values: any TensorSource
@@ -39,6 +41,7 @@ public struct SparseTensor: TensorSource {
       values: values, mask: ReinterpretedTensor(packedMask, as: .uint1, shape: shape))
   }
 
+  /// Decodes the elements of `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
@@ -100,7 +103,9 @@ public struct SparseTensor: TensorSource {
 /// The elements of a dense tensor where a mask is set, in scan order: the inverse of
 /// ``SparseTensor``.
 public struct GatheredTensor: TensorSource {
+  /// The sizes of the axes.
   public let shape: [Int]
+  /// The type of the elements.
   public var elementType: ElementType { dense.elementType }
   /// The tensor gathered from.
   public let dense: any TensorSource
@@ -133,6 +138,7 @@ public struct GatheredTensor: TensorSource {
     index = MaskIndex(mask)
   }
 
+  /// Decodes the elements of `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
