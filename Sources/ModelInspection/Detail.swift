@@ -38,7 +38,9 @@ public indirect enum Detail: Sendable, Equatable {
   /// A list of texts.
   static func texts(_ texts: [String]) -> Detail { .list(texts.map(Detail.text)) }
   /// A list of whole numbers.
-  static func integers(_ numbers: some Sequence<Int>) -> Detail { .list(numbers.map(Detail.integer)) }
+  static func integers(_ numbers: some Sequence<Int>) -> Detail {
+    .list(numbers.map(Detail.integer))
+  }
   /// An unsigned number of a file; one beyond the range of `Int` as the largest.
   static func unsigned(_ number: UInt64) -> Detail { .integer(Int(clamping: number)) }
 

@@ -33,7 +33,9 @@ public struct FeatureFact: Sendable, Equatable {
     }
   }
 
+  /// The name of the feature.
   public var name: String
+  /// The kind of its values.
   public var kind: Kind
   /// `fp16`, `fp32` …; the colour space of an image; the type of a dictionary's keys or of a
   /// sequence's elements.
@@ -41,8 +43,11 @@ public struct FeatureFact: Sendable, Equatable {
   /// The default shape, nil for a size that is not known; height and width of an image; empty for
   /// scalars, dictionaries and sequences.
   public var shape: [Int?]
+  /// Other shapes that are allowed; nil for a fixed one.
   public var flexibility: Flexibility?
+  /// Whether it may be left out.
   public var isOptional: Bool
+  /// What the author says about it.
   public var description: String
 
   init(_ feature: FeatureDescription) {

@@ -44,7 +44,7 @@ enum Findings {
           : "\(weights.count) weights \(several) (\(first.name) …)")
     }
     add(
-      measured.filter { $0.statistics?.isFinite == false }, "holds infinite values or NaN",
+      measured.filter { $0.statistics?.finite == false }, "holds infinite values or NaN",
       "hold infinite values or NaN")
     add(
       measured.filter { $0.statistics?.uniqueValues == 1 && $0.parameters >= 1024 },

@@ -1,9 +1,14 @@
 /// The first release of each system that loads a specification version; nil where none does.
 public struct MinimumOS: Sendable, Equatable {
+  /// The release of iOS.
   public var ios: String?
+  /// The release of macOS.
   public var macos: String?
+  /// The release of watchOS.
   public var watchos: String?
+  /// The release of tvOS.
   public var tvos: String?
+  /// The release of visionOS.
   public var visionos: String?
 
   /// The releases of a specification version, nil for a version that is not known.

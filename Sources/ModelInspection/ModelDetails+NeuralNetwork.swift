@@ -16,9 +16,8 @@ extension NeuralNetwork {
             "custom_layers",
             .list(
               custom.map {
-                .object([
-                  "name": .text($0.name), "class_name": $0.customClassName.map(Detail.text) ?? .none,
-                ])
+                let className = $0.customClassName.map(Detail.text)
+                return .object(["name": .text($0.name), "class_name": className ?? .none])
               })
           ))
       }

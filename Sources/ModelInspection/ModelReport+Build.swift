@@ -6,8 +6,11 @@ import ModelTensors
 extension ModelReport {
   /// What a report knows of the files of a model.
   public struct ContainerFacts: Sendable {
+    /// The path that was opened.
     public var path: String
+    /// The form of what was opened.
     public var kind: ContainerKind
+    /// Bytes on disk.
     public var sizes: SizeFact
 
     /// The facts of an open container.

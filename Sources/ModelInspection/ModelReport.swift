@@ -5,8 +5,9 @@ import ModelGraph
 public struct ModelReport: Sendable, Equatable {
   /// The path that was opened.
   public var path: String
+  /// The form of what was opened.
   public var container: ContainerKind
-  /// The name of the field in `Model`, `mlProgram`, `neuralNetworkClassifier` …
+  /// The name of its field in `Model`: `mlProgram`, `neuralNetworkClassifier` and so on.
   public var modelType: String
   /// The version that the file declares.
   public var specificationVersion: Int
@@ -16,12 +17,17 @@ public struct ModelReport: Sendable, Equatable {
   public var versionReasons: [VersionReason]
   /// The version that the model's content needs, as far as it is known.
   public var neededVersion: Int
+  /// What the author says about the model.
   public var metadata: MetadataFact
+  /// Whether parts can be trained on the device.
   public var isUpdatable: Bool
   /// The functions of a program, the default one first; one named `main` for other kinds.
   public var functions: [FunctionFact]
+  /// Bytes on disk.
   public var sizes: SizeFact
+  /// The weights together.
   public var parameters: ParameterTotals
+  /// Every weight, in file order.
   public var weights: [WeightFact]
   /// The models of a pipeline, in the order in which they run.
   public var children: [ChildFact]
@@ -34,6 +40,7 @@ public struct ModelReport: Sendable, Equatable {
 
 /// A feature, operation or type that asks for a specification version.
 public struct VersionReason: Sendable, Hashable {
+  /// The specification version.
   public var version: Int
   /// What asks for it, in a few words.
   public var reason: String
@@ -47,10 +54,15 @@ public struct VersionReason: Sendable, Hashable {
 
 /// What the author says about the model.
 public struct MetadataFact: Sendable, Equatable {
+  /// Who made the model.
   public var author = ""
+  /// What the model does.
   public var shortDescription = ""
+  /// The terms of use.
   public var license = ""
+  /// The version of the model.
   public var version = ""
+  /// Further entries.
   public var userDefined: NamedList<String> = [:]
 
   init(_ metadata: Metadata?) {
@@ -65,7 +77,9 @@ public struct MetadataFact: Sendable, Equatable {
 
 /// Bytes on disk, unpacked.
 public struct SizeFact: Sendable, Equatable {
+  /// Bytes of all files.
   public var totalBytes: Int
+  /// Bytes of the specification.
   public var specificationBytes: Int
   /// Bytes of the weight files; weights inside the specification do not count.
   public var weightBytes: Int
@@ -80,7 +94,9 @@ public struct SizeFact: Sendable, Equatable {
 
 /// The weights of a model together; what several of them share counts once.
 public struct ParameterTotals: Sendable, Equatable {
+  /// The number of decoded elements.
   public var count = 0
+  /// Bytes of data, tables, scales, offsets and masks.
   public var storedBytes = 0
 
   /// Stored bits for each parameter, or nil without parameters.
@@ -91,12 +107,17 @@ public struct ParameterTotals: Sendable, Equatable {
 
 /// One function of a model with its interface.
 public struct FunctionFact: Sendable, Equatable {
+  /// The name.
   public var name: String
+  /// Whether it runs when none is named.
   public var isDefault: Bool
   /// The opset in force, or nil for kinds other than programs.
   public var opset: String?
+  /// What it takes.
   public var inputs: [FeatureFact]
+  /// What it yields.
   public var outputs: [FeatureFact]
+  /// What it keeps between calls.
   public var states: [FeatureFact]
   /// Operations, those of nested blocks included, without `const`; layers of a neural network.
   public var operationCount: Int
@@ -114,16 +135,25 @@ public struct FunctionFact: Sendable, Equatable {
 
 /// A model of a pipeline.
 public struct ChildFact: Sendable, Equatable {
+  /// The name.
   public var name: String
+  /// The name of its field in `Model`.
   public var modelType: String
+  /// The version that the child declares.
   public var specificationVersion: Int
+  /// Whether parts can be trained on the device.
   public var isUpdatable: Bool
+  /// What it takes.
   public var inputs: [FeatureFact]
+  /// What it yields.
   public var outputs: [FeatureFact]
   /// Where each input comes from, in the order of the inputs.
   public var sources: [Flow]
+  /// Operations or layers of the child.
   public var operationCount: Int
+  /// What its kind has to tell.
   public var details: NamedList<Detail>
+  /// The models of a pipeline in the pipeline.
   public var children: [ChildFact]
 
   /// An input of a child and what feeds it.
@@ -138,7 +168,9 @@ public struct ChildFact: Sendable, Equatable {
       case nothing
     }
 
+    /// The name of the input.
     public var feature: String
+    /// What feeds it.
     public var origin: Origin
   }
 }

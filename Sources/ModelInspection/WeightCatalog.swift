@@ -5,6 +5,7 @@ import ModelTensors
 public struct WeightCatalog: Sendable {
   /// A weight and where its values come from.
   public struct Entry: Sendable {
+    /// What is known of it.
     public var fact: WeightFact
     var location: Location
   }
