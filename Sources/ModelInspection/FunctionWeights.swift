@@ -1,4 +1,5 @@
 import ModelGraph
+import ModelOperations
 import ModelTensors
 
 /// Finds the weights of one function: constants and what `constexpr` operations decode.
@@ -7,6 +8,7 @@ struct FunctionWeights {
   let prefix: String
   let block: Block
   private let defUse: DefUse
+  private let evaluator: ConstantEvaluator
   /// The definition bound to an input of a `constexpr` operation.
   private var producers: [Use.Consumer: Int] = [:]
   private var encodings: [OperationPath: Encoding] = [:]
@@ -28,6 +30,7 @@ struct FunctionWeights {
     self.prefix = prefix
     self.block = block
     defUse = DefUse(inputs: inputs, block: block)
+    evaluator = ConstantEvaluator(block)
     for (index, definition) in defUse.definitions.enumerated() {
       guard case .operation(let path, _) = definition.origin, let operation = block[path],
         operation.isConst || operation.isConstexpr
@@ -100,7 +103,7 @@ struct FunctionWeights {
       storedBytes: encoding.parts.reduce(0) { $0 &+ $1.byteCount })
     let isShared = encoding.parts.contains(where: \.isBlob)
     catalog.add(
-      WeightCatalog.Entry(fact: fact, location: .encoded(block, path, output: output)),
+      WeightCatalog.Entry(fact: fact, location: .encoded(evaluator, name: definition.name)),
       parts: encoding.parts,
       signature: isShared
         ? "\(type?.elementType?.rawValue ?? "") \(shape) \(output) \(encoding.signature)" : nil)

@@ -161,8 +161,14 @@ extension ModelDetails {
       default: fields.append(("weighting", .none))
       }
       switch message.class_labels_case.rawValue {
-      case 100: fields += distinct(ClassLabels(strings: message.stringclasslabels))
-      case 101: fields += distinct(ClassLabels(strings: nil, numbers: message.int64classlabels))
+      case 100:
+        guard let vector = message.stringclasslabels?.pointee else { break }
+        let labels = UnsafeBufferPointer(start: vector.vector, count: vector.n_vector)
+        fields.append(distinct(labels.lazy.map(shown), type: "string", Detail.text))
+      case 101:
+        guard let vector = message.int64classlabels?.pointee else { break }
+        let labels = UnsafeBufferPointer(start: vector.vector, count: vector.n_vector)
+        fields.append(distinct(labels.lazy.map { Int($0) }, type: "int64", Detail.integer))
       default: break
       }
       switch message.default_class_label_case.rawValue {
@@ -174,13 +180,21 @@ extension ModelDetails {
     }
   }
 
-  /// The labels of points, of which several may be the same.
-  private static func distinct(_ labels: ClassLabels?) -> Fields {
-    guard var labels else { return [] }
+  /// The classes among the labels of points.
+  private static func distinct<T: Hashable>(
+    _ labels: some Sequence<T>, type: String, _ detail: (T) -> Detail
+  ) -> (key: String, value: Detail) {
+    var classes = Set<T>()
     var first: [Detail] = []
-    for label in labels.first where !first.contains(label) { first.append(label) }
-    labels.first = first
-    return [("labels", labels.detail)]
+    for label in labels where classes.insert(label).inserted && first.count < ClassLabels.limit {
+      first.append(detail(label))
+    }
+    return (
+      "labels",
+      .object([
+        "count": .integer(classes.count), "type": .text(type), "first": .list(first),
+      ])
+    )
   }
 
   static func bayesianProbit(_ model: OpaqueModel) throws -> Fields {

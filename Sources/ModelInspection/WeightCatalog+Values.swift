@@ -9,19 +9,16 @@ extension WeightCatalog {
   public func source(of entry: Entry) throws -> any TensorSource {
     switch entry.location {
     case .stored(let source): return source
-    case .encoded(let block, let path, let output):
-      return try decoded(block, path, output: output)
+    case .encoded(let evaluator, let name):
+      guard let source = try evaluator.tensor(named: name) else {
+        throw TensorError.malformed("\(name) comes from an operation that is not known")
+      }
+      return source
     case .layer(let network, let layer, let weight, let form):
       return try network.values(of: network.layers[layer].weights[weight], form: form)
     case .absent:
       throw TensorError.malformed("the type of \(entry.fact.name) tells no fixed shape")
     }
-  }
-
-  private func decoded(
-    _ block: Block, _ path: OperationPath, output: Int
-  ) throws -> any TensorSource {
-    throw TensorError.unavailable("compressed weights cannot be read yet")
   }
 
   /// Reads the values of all weights and adds their statistics to the facts.
@@ -56,7 +53,13 @@ extension WeightCatalog {
 
   /// The weight called `name`, where there is one; a name may leave out the path of the model in a
   /// pipeline when it is then still the only one.
-  public func entry(named name: String) -> Entry? {
+  ///
+  /// - Parameter function: Only weights that this function uses, where several functions call
+  ///   theirs the same.
+  public func entry(named name: String, function: String? = nil) -> Entry? {
+    let entries = entries.filter { entry in
+      function.map { entry.fact.functions.contains($0) } ?? true
+    }
     if let entry = entries.first(where: { $0.fact.name == name }) { return entry }
     let tails = entries.filter { $0.fact.name.hasSuffix("/" + name) }
     return tails.count == 1 ? tails[0] : nil

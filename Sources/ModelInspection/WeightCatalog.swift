@@ -1,4 +1,5 @@
 import ModelGraph
+import ModelOperations
 import ModelTensors
 
 /// All weights of a model with the places where their values are.
@@ -15,7 +16,7 @@ public struct WeightCatalog: Sendable {
     /// A tensor as it is stored.
     case stored(any TensorSource)
     /// The output of a `constexpr` operation.
-    case encoded(Block, OperationPath, output: Int)
+    case encoded(ConstantEvaluator, name: String)
     /// Weight `weight` of layer `layer` of a neural network.
     case layer(NeuralNetwork, layer: Int, weight: Int, form: LayerWeightForm)
     case absent

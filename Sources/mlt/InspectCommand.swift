@@ -10,8 +10,10 @@ enum InspectCommand: Command {
   static let summary = "interface, operations, weights, sizes, minimum OS of a model"
   static let options: [Option] = [
     .flag("ops", "list every operation or layer"),
-    .flag("weights", "list every weight and read its values: range, mean, sparsity, distinct "
-      + "values"),
+    .flag(
+      "weights",
+      "list every weight and read its values: range, mean, sparsity, distinct "
+        + "values"),
     .value("tensor", "NAME", "show one weight, decoded"),
     .value("output", short: "o", "FILE.npy", "write the weight of --tensor as a NumPy file"),
     .flag("force", "replace FILE.npy if it exists"),

@@ -11,7 +11,10 @@ struct InspectTensor {
 
   func run(_ arguments: Arguments, _ console: Console) throws -> Int32 {
     let catalog = WeightCatalog(loaded.model)
-    guard let entry = catalog.entry(named: name) else {
+    guard
+      let entry = catalog.entry(
+        named: name, function: arguments.string("function"))
+    else {
       let near = catalog.names(near: name)
       throw UsageError(
         "\(path) has no weight \"\(name)\"",
@@ -53,7 +56,8 @@ struct InspectTensor {
       table.add(["zeros", "\(Human.fixed(statistics.sparsity * 100, 2)) %"])
       table.add(["distinct", "\(statistics.uniqueValues)"])
       if !statistics.finite {
-        table.add(["not finite", "\(statistics.nanCount) NaN, \(statistics.infiniteCount) infinite"])
+        let counts = "\(statistics.nanCount) NaN, \(statistics.infiniteCount) infinite"
+        table.add(["not finite", counts])
       }
     }
     let values = first.map(Human.significant).joined(separator: ", ")

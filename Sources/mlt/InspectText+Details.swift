@@ -39,7 +39,9 @@ extension InspectText {
         table.add(["yields", output.name, InspectText.type(of: output), ""])
       }
       lines += table.lines(indent: inner.count)
-      lines += InspectText.table(child.details, indent: inner)
+      // What a vectorizer joins stands above.
+      let fields = NamedList(child.details.entries.filter { $0.key != "inputs" })
+      lines += InspectText.table(fields, indent: inner)
       return lines + self.lines(child.children, indent: inner)
     }
   }
