@@ -30,7 +30,7 @@ enum InspectCommand: Command {
       throw UsageError("-o goes with --tensor", hint: "--tensor NAME -o FILE.npy")
     }
     let readsWeights = arguments.has("weights") || arguments.has("tensor")
-    let loaded = try LoadedModel(path: path, readingWeights: readsWeights)
+    let loaded = try load(path, readingWeights: readsWeights)
     if let tensor = arguments.string("tensor") {
       return try InspectTensor(loaded: loaded, path: path, name: tensor).run(arguments, console)
     }
@@ -52,6 +52,18 @@ enum InspectCommand: Command {
     }
     return 0
   }
+
+  private static func load(_ path: String, readingWeights: Bool) throws -> LoadedModel {
+    do {
+      return try LoadedModel(path: path, readingWeights: readingWeights)
+    } catch let error as SpecError {
+      let container = try? ModelContainer.open(path: path, readingWeights: false)
+      guard container?.contents == .compiled else { throw error }
+      throw Failure(
+        code: 2, kind: "unsupported", message: "compiled bundles cannot be inspected", path: path,
+        hint: "inspect the model that it was compiled from")
+    }
+  }
 }
 
 extension ModelReport {
@@ -66,5 +78,7 @@ extension ModelReport {
     }
     functions.removeAll { $0.name != name }
     weights.removeAll { !$0.functions.contains(name) }
+    parameters.count = weights.reduce(0) { $0 &+ $1.parameters }
+    parameters.storedBytes = weights.reduce(0) { $0 &+ $1.storedBytes }
   }
 }
