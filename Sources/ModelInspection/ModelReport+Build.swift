@@ -160,13 +160,12 @@ extension ChildFact {
         Flow(feature: $0.name, origin: producers[$0.name] ?? .nothing)
       }
       for output in child.description?.outputs ?? [] { producers[output.name] = .child(name) }
-      let functions = FunctionFact.functions(of: child)
       return ChildFact(
         name: name, modelType: child.kind.typeName,
         specificationVersion: child.specificationVersion, isUpdatable: child.isUpdatable,
         inputs: inputs.map { FeatureFact($0) },
         outputs: child.description?.outputs.map { FeatureFact($0) } ?? [], sources: sources,
-        operationCount: functions.reduce(0) { $0 + $1.operationCount },
+        functions: FunctionFact.functions(of: child),
         details: try ModelDetails.details(of: child), children: try children(of: child))
     }
   }

@@ -149,12 +149,15 @@ public struct ChildFact: Sendable, Equatable {
   public var outputs: [FeatureFact]
   /// Where each input comes from, in the order of the inputs.
   public var sources: [Flow]
-  /// Operations or layers of the child.
-  public var operationCount: Int
+  /// Its functions; one named `main` for kinds other than programs.
+  public var functions: [FunctionFact]
   /// What its kind has to tell.
   public var details: NamedList<Detail>
   /// The models of a pipeline in the pipeline.
   public var children: [ChildFact]
+
+  /// Operations or layers of all functions.
+  public var operationCount: Int { functions.reduce(0) { $0 + $1.operationCount } }
 
   /// An input of a child and what feeds it.
   public struct Flow: Sendable, Equatable {

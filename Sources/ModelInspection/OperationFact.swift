@@ -15,7 +15,7 @@ public struct OperationFact: Sendable, Equatable {
   public struct Output: Sendable, Equatable {
     /// The name of the value.
     public var name: String
-    /// The element type, nil for a value that is no tensor.
+    /// The element type, or `list`, `tuple`, `dictionary` for a value that is no tensor.
     public var dtype: String?
     /// The shape; nil for a size that is not fixed.
     public var shape: [Int?]
@@ -68,18 +68,27 @@ public struct OperationFact: Sendable, Equatable {
           function: name, name: operation.name, type: operation.type,
           depth: path.steps.count / 2,
           inputs: operation.inputs.map { input, argument in
-            Input(
-              name: input,
-              value: argument.bindings.map { text($0, constants) }.joined(separator: ", "))
+            let values = argument.bindings.map { text($0, constants) }
+            let list = values.joined(separator: ", ")
+            return Input(name: input, value: values.count == 1 ? list : "(\(list))")
           },
           outputs: operation.outputs.map {
             let tensor = $0.type?.tensorOrStateTensor
             return Output(
-              name: $0.name, dtype: tensor?.elementType?.rawValue,
+              name: $0.name, dtype: tensor?.elementType?.rawValue ?? kind(of: $0.type),
               shape: tensor?.dimensions.map(\.size) ?? [])
           }))
     }
     return facts
+  }
+
+  private static func kind(of type: ValueType?) -> String? {
+    switch type?.kind {
+    case .list: "list"
+    case .tuple: "tuple"
+    case .dictionary: "dictionary"
+    default: nil
+    }
   }
 
   /// A name; a constant of few elements as its values, of many as its type.

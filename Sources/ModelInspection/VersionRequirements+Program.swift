@@ -11,6 +11,7 @@ extension VersionRequirements {
       {
         require(9, "state")
       }
+      if function.inputs.isEmpty { require(9, "function without inputs") }
       guard let block = function.activeBlock else { continue }
       var types: [String: TensorType] = [:]
       for input in function.inputs { types[input.name] = input.type?.tensor }

@@ -171,7 +171,7 @@ enum InspectJSON {
               ("child", .bool({ if case .child = source.origin { true } else { false } }())),
             ])
           })
-      ), ("operation_count", .integer(child.operationCount)),
+      ), ("functions", .array(child.functions.map { function($0, nil) })),
       ("details", fields(child.details)), ("children", .array(child.children.map(self.child))),
     ])
   }

@@ -129,19 +129,23 @@ struct InspectText {
 
   private func listing(_ operations: [OperationFact]) -> [String] {
     var table = Table(
-      ["operation", "type", "result", "inputs"], alignments: [.left, .left, .left, .left])
+      ["type", "name", "result", "inputs"], alignments: [.left, .left, .left, .left])
     for operation in operations {
-      let results = operation.outputs.map { output -> String in
-        let sizes = output.shape.map { $0.map(String.init) ?? "?" }
-        return output.dtype.map { "\($0)[\(sizes.joined(separator: ", "))]" } ?? output.name
-      }
       let inputs = operation.inputs.map { "\($0.name)=\($0.value)" }
       table.add([
-        String(repeating: "  ", count: operation.depth) + operation.name, operation.type,
-        results.joined(separator: ", "), InspectText.cut(inputs.joined(separator: " "), to: 120),
+        String(repeating: "  ", count: operation.depth) + operation.type,
+        InspectText.shortened(operation.name, to: 48),
+        InspectText.cut(operation.outputs.map(result).joined(separator: ", "), to: 60),
+        InspectText.cut(inputs.joined(separator: " "), to: 140),
       ])
     }
     return operations.isEmpty ? [] : [""] + table.lines()
+  }
+
+  private func result(_ output: OperationFact.Output) -> String {
+    guard let type = output.dtype else { return output.name }
+    if ["list", "tuple", "dictionary"].contains(type) { return type }
+    return "\(type)[\(output.shape.map { $0.map(String.init) ?? "?" }.joined(separator: ", "))]"
   }
 
   // MARK: Versions, metadata

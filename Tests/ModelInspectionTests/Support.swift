@@ -104,8 +104,9 @@ func blob<T: BitwiseCopyable>(
 
 /// A program of one function of these operations.
 func program(
-  _ operations: [GraphOperation], inputs: [NamedValueType] = [], outputs: [String] = ["y"],
-  version: Int = 6
+  _ operations: [GraphOperation],
+  inputs: [NamedValueType] = [NamedValueType("x", .tensor(.float32, [1, 4]))],
+  outputs: [String] = ["y"], version: Int = 6
 ) -> Model {
   let opset = Opset.name(specificationVersion: version)
   let function = Function(
