@@ -65,7 +65,8 @@ enum Findings {
     let used = sizes.values.reduce(64) { $0 &+ 64 &+ ($1 &+ 63) / 64 * 64 }
     let unused = report.sizes.weightBytes &- used
     guard unused > 1 << 16, unused > report.sizes.weightBytes / 100 else { return [] }
-    return ["\(unused) bytes of the weight files belong to no constant of the model"]
+    let size = unused < 1_000_000 ? "\(unused / 1000) kB" : "\(unused / 1_000_000) MB"
+    return ["\(size) of the weight files belong to no constant of the model"]
   }
 
   private static func code(_ model: Model) -> [String] {

@@ -93,8 +93,7 @@ public struct WeightCatalog: Sendable {
           name: name, functions: ["main"],
           consumers: [
             WeightFact.Consumer(
-              function: "main", operation: prefix + layer.name, type: layer.type,
-              input: weight.path)
+              function: "main", operation: layer.name, type: layer.type, input: weight.path)
           ],
           shape: form.shape, elementType: .float32, encoding: weight.storage.name,
           parameters: Shape.elementCount(form.shape) ?? weight.count,

@@ -91,7 +91,7 @@ extension InspectText {
     guard let first = weight.consumers.first else { return "nothing" }
     let rest = weight.consumers.count - 1
     // A neural network's weight has its layer's name in its own.
-    let isOwn = weight.name.hasPrefix(first.operation + ".")
+    let isOwn = weight.name.hasSuffix("\(first.operation).\(first.input)")
     let name = isOwn ? first.type : "\(first.type) \(first.operation)"
     return shortened(name, to: 60) + (rest > 0 ? " and \(rest) more" : "")
   }
