@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 SIZE ?= 1000
 SWIFT ?= swift
 # The executable carries the Swift runtime, so that a machine without the toolchain can run it.
-RELEASE = $(SWIFT) build -c release --static-swift-stdlib
+RELEASE = $(SWIFT) build -c release --static-swift-stdlib -Xswiftc -use-ld=lld
 BIN = .build/release
 PYTHON = .oracle/venv/bin/python
 ORACLE = .oracle/ready
@@ -32,7 +32,7 @@ build: ## the release executables in .build/release
 install: ## the executable to PREFIX/bin (PREFIX=/usr/local, DESTDIR for packagers)
 	@test -x $(BIN)/mlt || $(MAKE) build
 	install -d "$(DESTDIR)$(PREFIX)/bin"
-	install -m 755 $(BIN)/mlt "$(DESTDIR)$(PREFIX)/bin/mlt"
+	install -s -m 755 $(BIN)/mlt "$(DESTDIR)$(PREFIX)/bin/mlt"
 
 uninstall: ## remove what install put there
 	rm -f "$(DESTDIR)$(PREFIX)/bin/mlt"

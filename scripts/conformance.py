@@ -489,7 +489,9 @@ def main():
                     lambda: check_half(mlt, paths[name], before, options, directory),
                 )
 
-        for path in sorted(glob.glob(os.path.join(DATA, "models", "*.mlpackage"))):
+        others = glob.glob(os.path.join(DATA, "models", "*.mlpackage"))
+        others += glob.glob(os.path.join(ROOT, "samples", "*.mlpackage"))
+        for path in sorted(others):
             name = os.path.basename(path)
             group = "other programs"
             for options in ([], ["--bits", "4"]) if wanted(group) else ():
