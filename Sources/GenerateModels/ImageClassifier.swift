@@ -43,7 +43,7 @@ private struct ClassifierBuilder {
         .list(
           element: .tensor(.string), length: Dimension(.constant(UInt64(model.labels.count))))),
       content: .immediate(ImmediateValue(.list(model.labels.map(Value.string)))))
-    let dictionary = ValueType(.dictionary(key: .tensor(.string), value: .tensor(.float32)))
+    let dictionary = ValueType(.dictionary(key: .tensor(.string), value: .tensor(.float64)))
     operations.append(
       GraphOperation(
         type: "classify",
