@@ -10,6 +10,10 @@ struct Transformer {
   var tokens = 64
   var elementType = ElementType.float16
   var specificationVersion = 7
+  var inputName = "x"
+  /// The name of the output that is the mean over the tokens; nil for the stream itself.
+  var meanName: String?
+  var metadata: Metadata?
   var parallel = Parallel()
 
   /// Bytes of one block's matrices.
@@ -20,8 +24,10 @@ struct Transformer {
   /// Writes the model as a package.
   func write(to output: String, force: Bool) throws {
     let writer = try PackageWriter(output: output, force: force)
-    var builder = TransformerBuilder(
-      model: self, blob: try writer.weightWriter(fileName: TransformerBuilder.fileName))
+    let weights = SeededWeights(
+      blob: try writer.weightWriter(fileName: SeededWeights.fileName), elementType: elementType,
+      parallel: parallel)
+    var builder = TransformerBuilder(model: self, weights: weights)
     let specification = try ModelEncoder.encode(try builder.build())
     try writer.commit(specification: specification)
   }
@@ -29,39 +35,45 @@ struct Transformer {
 
 /// Emits operations and streams weights.
 private struct TransformerBuilder {
-  static let fileName = "@model_path/weights/weight.bin"
-
   let model: Transformer
-  let blob: BlobFileWriter
+  var weights: SeededWeights
   var operations: [GraphOperation] = []
-  var seed: UInt64 = 1
 
-  init(model: Transformer, blob: BlobFileWriter) {
+  init(model: Transformer, weights: SeededWeights) {
     self.model = model
-    self.blob = blob
+    self.weights = weights
   }
 
   mutating func build() throws -> Model {
     let width = model.width
-    var value = "x"
+    var value = model.inputName
     let hasTable = model.vocabulary > 0
     let inputType: ValueType =
       hasTable ? .tensor(.int32, [1, model.tokens]) : .tensor(model.elementType, stream(width))
     if hasTable {
       let table = try weight("embedding", [model.vocabulary, width], fan: width)
       value = emit(
-        "gather", "embed", ["x": .name(table), "indices": .name("x"), "axis": scalar(0)],
+        "gather", "embed", ["x": .name(table), "indices": .name(value), "axis": scalar(0)],
         stream(width))
     }
     for index in 0..<model.blocks { value = try block(index, value) }
+    var outputShape = stream(width)
+    if let name = model.meanName {
+      outputShape = [1, width]
+      value = emit(
+        "reduce_mean", name,
+        ["x": .name(value), "axes": .value(.int32s([1])), "keep_dims": .value(.bool(false))],
+        outputShape)
+    }
     let block = Block(outputs: [value], operations: operations)
     let opset = Opset.name(specificationVersion: model.specificationVersion)
     let function = Function(
-      inputs: [NamedValueType("x", inputType)], opset: opset, specializations: [opset: block])
+      inputs: [NamedValueType(model.inputName, inputType)], opset: opset,
+      specializations: [opset: block])
     var description = ModelDescription()
     description.inputs = [
       FeatureDescription(
-        name: "x",
+        name: model.inputName,
         type: FeatureType(
           .multiArray(
             ArrayType(
@@ -72,8 +84,9 @@ private struct TransformerBuilder {
       FeatureDescription(
         name: value,
         type: FeatureType(
-          .multiArray(ArrayType(shape: stream(width).map(Int64.init), dataType: arrayType))))
+          .multiArray(ArrayType(shape: outputShape.map(Int64.init), dataType: arrayType))))
     ]
+    description.metadata = model.metadata
     return Model(
       specificationVersion: model.specificationVersion, description: description,
       kind: .program(Program(functions: ["main": function])))
@@ -154,72 +167,8 @@ private struct TransformerBuilder {
       ["x": .name(input), "weight": .name(matrix), "bias": .name(bias)], stream(to))
   }
 
-  /// A const of bell-shaped values with a standard deviation of 1/√fan, scaled per row.
   private mutating func weight(_ name: String, _ shape: [Int], fan: Int) throws -> String {
-    let count = shape.reduce(1, *)
-    let rowLength = shape.last ?? 1
-    let slot = try blob.reserve(model.elementType, count: count)
-    let deviation = 1 / Float(fan).squareRoot()
-    let isHalf = model.elementType == .float16
-    let size = model.elementType.bitWidth / 8
-    let rows = max(1, (1 << 17) / rowLength)
-    let pieces = (count / rowLength + rows - 1) / rows
-    let base = seed
-    seed += UInt64(pieces)
-    let blob = blob
-    try model.parallel.forEach(pieces) { piece in
-      var random = BellGenerator(seed: base + UInt64(piece))
-      let start = piece * rows * rowLength
-      let end = min(count, start + rows * rowLength)
-      var bytes = [UInt8](repeating: 0, count: (end - start) * size)
-      try bytes.withUnsafeMutableBytes { buffer in
-        for index in 0..<(end - start) {
-          if index % rowLength == 0 { random.nextRow() }
-          let value = random.next() * deviation
-          if isHalf {
-            buffer.storeBytes(of: HalfFloat.bits(value), toByteOffset: index * 2, as: UInt16.self)
-          } else {
-            buffer.storeBytes(of: value, toByteOffset: index * 4, as: Float.self)
-          }
-        }
-        try blob.write(UnsafeRawBufferPointer(buffer), to: slot, at: start * size)
-      }
-    }
-    operations.append(
-      .const(
-        name,
-        .weight(
-          Weight(
-            reference: BlobReference(
-              fileName: TransformerBuilder.fileName, offset: slot.recordOffset),
-            source: AbsentTensor(elementType: model.elementType, shape: shape)))))
+    operations.append(try weights.constant(name, shape, fan: fan))
     return name
-  }
-}
-
-/// Approximately normal values: the sum of four uniform ones, with a scale per row.
-private struct BellGenerator {
-  private var state: UInt64
-  private var scale: Float = 1
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-  private mutating func bits() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
-  }
-
-  /// A new scale between 0.6 and 1.7.
-  mutating func nextRow() { scale = 0.6 + 1.1 * Float(bits() >> 40) / Float(1 << 24) }
-
-  mutating func next() -> Float {
-    let word = bits()
-    let sum =
-      Int32(word & 0xFFFF) + Int32(word >> 16 & 0xFFFF) + Int32(word >> 32 & 0xFFFF)
-      + Int32(word >> 48)
-    // Four uniform values have a variance of 4/12.
-    return Float(sum - 131_070) / 65536 * 1.7320508 * scale
   }
 }

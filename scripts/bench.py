@@ -1,0 +1,241 @@
+"""Times mlt against a warm `cp -r` of the same model, in one run.
+
+Medians of five after a warm-up, interleaved with the copies; outputs are removed outside the
+timing. mlt's time ends before the final fsync, which has a column of its own; `cp` does none.
+Memory is the peak resident size of the process, mapped pages included.
+
+Environment: SIZE (megabytes of weights, 1000), BENCH_DIR (keeps the models there), STRICT=1 (exit
+code 1 when a limit is exceeded), PEER=1 (coremltools once; all figures to docs/benchmarks.md).
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROUNDS = 5
+MEMORY_LIMIT = 150e6
+
+
+class Run:
+    """One finished process: seconds, peak bytes, standard output."""
+
+    def __init__(self, words, environment=None):
+        with tempfile.TemporaryFile() as output:
+            start = time.monotonic()
+            process = subprocess.Popen(
+                words, stdout=output, stdin=subprocess.DEVNULL, env=environment
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+            self.seconds = time.monotonic() - start
+            process.returncode = os.waitstatus_to_exitcode(status)
+            output.seek(0)
+            self.output = output.read().decode()
+        self.peak = usage.ru_maxrss * 1024
+        if process.returncode != 0:
+            sys.exit(f"bench: {' '.join(words)} ended with {process.returncode}")
+
+    @property
+    def synchronize(self):
+        """Seconds of the final fsync, from the ledger."""
+        return json.loads(self.output)["synchronize_seconds"]
+
+
+def remove(path):
+    shutil.rmtree(path, ignore_errors=True)
+    os.sync()
+
+
+def interleaved(model, place, words):
+    """Five runs of `words` and five copies in turn, after one of each."""
+    copy, out = os.path.join(place, "copy.mlpackage"), os.path.join(place, "out.mlpackage")
+    copies, runs = [], []
+    for _ in range(ROUNDS + 1):
+        remove(copy)
+        copies.append(Run(["cp", "-r", model, copy]))
+        remove(copy)
+        remove(out)
+        runs.append(Run([out if word == "OUT" else word for word in words]))
+    remove(out)
+    return copies[1:], runs[1:]
+
+
+class Table:
+    columns = ("job", "seconds", "cp -r", "ratio", "limit", "ok", "fsync", "peak MB")
+
+    def __init__(self):
+        self.rows = []
+        self.exceeded = False
+
+    def add(self, job, seconds=None, copy=None, limit="", ok=None, fsync=None, peak=None):
+        number = lambda value, digits: "" if value is None else f"{value:.{digits}f}"  # noqa: E731
+        ratio = seconds / copy if copy else None
+        self.exceeded = self.exceeded or ok is False
+        self.rows.append(
+            (
+                job,
+                number(seconds, 3),
+                number(copy, 3),
+                number(ratio, 2),
+                limit,
+                "" if ok is None else "yes" if ok else "NO",
+                number(fsync, 3),
+                number(peak and peak / 1e6, 0),
+            )
+        )
+
+    def lines(self):
+        rows = [self.columns, *self.rows]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(self.columns))]
+        for row in rows:
+            cells = [row[0].ljust(widths[0])]
+            cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
+            yield "  ".join(cells).rstrip()
+
+    def markdown(self):
+        for index, row in enumerate([self.columns, *self.rows]):
+            yield "| " + " | ".join(row) + " |"
+            if index == 0:
+                yield "|---" + "|---:" * (len(row) - 1) + "|"
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def measure(mlt, model, large, place, table):
+    """The rows of the table; returns the quantize time."""
+    copies, runs = interleaved(
+        model, place, [mlt, "quantize", model, "-o", "OUT", "--json", "--quiet"]
+    )
+    seconds = median([run.seconds - run.synchronize for run in runs])
+    copy = median([run.seconds for run in copies])
+    peak = max(run.peak for run in runs)
+    table.add(
+        "quantize 8 bits per channel",
+        seconds,
+        copy,
+        "1.5 x",
+        seconds <= 1.5 * copy,
+        median([run.synchronize for run in runs]),
+        peak,
+    )
+    quantize_seconds = seconds
+
+    runs = [Run([mlt, "inspect", model]) for _ in range(ROUNDS + 1)][1:]
+    seconds = median([run.seconds for run in runs])
+    table.add(
+        "inspect",
+        seconds,
+        limit="0.030 s",
+        ok=seconds <= 0.030,
+        peak=max(run.peak for run in runs),
+    )
+
+    copies, runs = interleaved(model, place, [mlt, "inspect", model, "--weights"])
+    seconds = median([run.seconds for run in runs])
+    copy = median([run.seconds for run in copies])
+    table.add(
+        "inspect --weights",
+        seconds,
+        copy,
+        "2.0 x",
+        seconds <= 2 * copy,
+        peak=max(run.peak for run in runs),
+    )
+
+    table.add("quantize, memory", limit="150 MB", ok=peak <= MEMORY_LIMIT, peak=peak)
+    if large:
+        out = os.path.join(place, "out.mlpackage")
+        remove(out)
+        run = Run([mlt, "quantize", large, "-o", out, "--json", "--quiet"])
+        remove(out)
+        table.add(
+            "quantize, memory, four times the size",
+            run.seconds - run.synchronize,
+            limit="150 MB",
+            ok=run.peak <= MEMORY_LIMIT,
+            fsync=run.synchronize,
+            peak=run.peak,
+        )
+    return quantize_seconds
+
+
+def machine():
+    """Processor, cores, memory, system."""
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return (
+        f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} cores, "
+        f"{memory:.0f} GB memory, Linux {platform.release().split('-')[0]}"
+    )
+
+
+def record(table, size):
+    """Adds the table to docs/benchmarks.md."""
+    day = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    lines = ["", f"## {day}, {size} MB", "", f"{machine()}.", "", *table.markdown()]
+    with open(os.path.join(ROOT, "docs", "benchmarks.md"), "a", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def generated(generate, size, place):
+    """A transformer of `size` megabytes in `place`, made unless it is there."""
+    model = os.path.join(place, f"transformer-{size}.mlpackage")
+    if not os.path.isdir(model):
+        Run([generate, "transformer", str(size), model])
+        os.sync()
+    return model
+
+
+def main():
+    parser = argparse.ArgumentParser(description="time mlt against cp -r")
+    parser.add_argument("--mlt", required=True)
+    parser.add_argument("--generate", required=True)
+    arguments = parser.parse_args()
+    mlt, generate = os.path.abspath(arguments.mlt), os.path.abspath(arguments.generate)
+    size = int(os.environ.get("SIZE") or 1000)
+    kept = os.environ.get("BENCH_DIR")
+    peer = os.environ.get("PEER") == "1"
+    place = kept or tempfile.mkdtemp(prefix="bench-", dir=os.path.join(ROOT, ".build"))
+    os.makedirs(place, exist_ok=True)
+    table = Table()
+    try:
+        free = shutil.disk_usage(place).free
+        model = generated(generate, size, place)
+        # Both models and the output of the large one at the same time.
+        large = generated(generate, 4 * size, place) if free > 8e6 * size else None
+        quantize = measure(mlt, model, large, place, table)
+        if peer:
+            out = os.path.join(place, "peer.mlpackage")
+            script = os.path.join(ROOT, "scripts", "peer.py")
+            python = os.path.join(ROOT, ".oracle", "venv", "bin", "python")
+            run = Run([python, script, model, out])
+            remove(out)
+            table.add("coremltools 9.0, 8 bits per channel, once", run.seconds, peak=run.peak)
+            table.add(f"  mlt is {run.seconds / quantize:.0f} times as fast")
+        print(f"{size} MB of float16 weights; {machine()}")
+        print("\n".join(table.lines()))
+        if not large:
+            print("no room for the model of four times the size")
+        if peer:
+            record(table, size)
+    finally:
+        if not kept:
+            shutil.rmtree(place)
+    if table.exceeded:
+        print("a limit is exceeded")
+    return 1 if table.exceeded and os.environ.get("STRICT") == "1" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,538 @@
+"""Compares mlt with coremltools.
+
+Decoding: every weight of the packages in Tests/Conformance/zoo as `mlt inspect --tensor` writes
+it, bit for bit against what coremltools decoded (NAME.dense.npz).
+Quantization: every combination of settings on every uncompressed base. coremltools must load the
+output; interface and graph must be as before, what was not compressed the same bits, the error
+per weight not above that of coremltools for the same settings, the ledger's SNR the true one.
+Models: the same for programs of other shapes: functions, states, flexible inputs, pipelines.
+"""
+
+import argparse
+import collections
+import glob
+import inspect
+import itertools
+import json
+import logging
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+os.environ["TQDM_DISABLE"] = "1"
+logging.disable(logging.ERROR)
+warnings.filterwarnings("ignore")
+
+import numpy as np  # noqa: E402
+import coremltools as ct  # noqa: E402
+import coremltools.optimize.coreml as cto  # noqa: E402
+from coremltools.converters.mil.frontend.milproto.load import load as load_program  # noqa: E402
+from coremltools.converters.mil.mil import types  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DATA = os.path.join(ROOT, "Tests", "Conformance")
+MIN_ELEMENTS = 512
+
+Settings = collections.namedtuple("Settings", "bits mode unsigned granularity block search")
+
+
+# Running mlt
+
+
+class Mlt:
+    """The executable under test."""
+
+    def __init__(self, path):
+        self.path = os.path.abspath(path)
+
+    def __call__(self, *words):
+        """Exit code, standard output."""
+        done = subprocess.run(
+            [self.path, *map(str, words)], capture_output=True, text=True, check=False
+        )
+        self.error = done.stderr.strip()
+        return done.returncode, done.stdout
+
+    def json(self, *words):
+        code, text = self(*words, "--json")
+        if code != 0:
+            raise Mismatch(f"mlt {words[0]} ended with {code}: {self.error}")
+        return json.loads(text)
+
+
+class Mismatch(Exception):
+    """What differs."""
+
+
+def require(condition, message):
+    if not condition:
+        raise Mismatch(message)
+
+
+# Reading with coremltools
+
+
+class Oracle:
+    """A model as coremltools reads it: the programs of its tree and their constants."""
+
+    def __init__(self, path):
+        self.model = ct.models.MLModel(path, skip_model_load=True)
+        self.spec = self.model.get_spec()
+        self.specs = dict(programs(self.spec))
+        self.constants = {}
+        self.names = {}
+        for place, spec in self.specs.items():
+            program = load_program(
+                spec,
+                specification_version=spec.specificationVersion,
+                file_weights_dir=self.model.weights_dir,
+            )
+            for name, function in program.functions.items():
+                self._collect(function, place, name)
+
+    def _collect(self, block, place, function):
+        prefix = f"{place}{function}/"
+        for op in block.operations:
+            for inner in op.blocks:
+                self._collect(inner, place, function)
+            if is_constant(op):
+                continue
+            for parameter, bound in op.inputs.items():
+                listed = isinstance(bound, (list, tuple))
+                for index, var in enumerate(bound if listed else [bound]):
+                    if var is None or var.op is None or not is_constant(var.op):
+                        continue
+                    if not types.is_tensor(var.sym_type) or types.is_str(var.dtype):
+                        continue
+                    key = f"{prefix}{op.name}.{parameter}" + (f"[{index}]" if listed else "")
+                    self.names[key] = function, place + var.op.name
+                    self.constants[key] = np.asarray(value(var))
+
+
+def programs(spec, place=""):
+    """The ML Programs in a model and the models of its pipeline."""
+    kind = spec.WhichOneof("Type")
+    if kind == "mlProgram":
+        yield place, spec
+    elif kind.startswith("pipeline"):
+        pipeline = spec.pipeline if kind == "pipeline" else getattr(spec, kind).pipeline
+        for index, child in enumerate(pipeline.models):
+            yield from programs(child, f"{place}model{index}/")
+
+
+def is_constant(op):
+    return op.op_type == "const" or op.op_type.startswith("constexpr_")
+
+
+def value(var):
+    """The dense value of a constant; coremltools' own code decodes compressed ones."""
+    op = var.op
+    if op.op_type == "const":
+        return var.val
+    decode = getattr(type(op), "decompress", None)
+    if decode is None:
+        result = op.materialized_val_inference()
+    else:
+        inputs = {name: op.inputs.get(name) for name in inspect.signature(decode).parameters}
+        result = decode(**{k: None if v is None else value(v) for k, v in inputs.items()})
+    return result[list(op.outputs).index(var)] if isinstance(result, tuple) else result
+
+
+def graph(block, names=None):
+    """A program's operations apart from constants; what constants are called does not matter."""
+    constants = set(names or ())
+    lines = []
+    for op in block.operations:
+        if op.type == "const" or op.type.startswith("constexpr_"):
+            constants.update(output.name for output in op.outputs)
+    for op in block.operations:
+        if op.type == "const" or op.type.startswith("constexpr_"):
+            continue
+        inputs = {
+            key: [
+                "constant"
+                if binding.WhichOneof("binding") == "value" or binding.name in constants
+                else binding.name
+                for binding in argument.arguments
+            ]
+            for key, argument in op.inputs.items()
+        }
+        lines.append(
+            (
+                op.type,
+                sorted(inputs.items()),
+                [output.SerializeToString(deterministic=True) for output in op.outputs],
+                sorted(
+                    (key, item.SerializeToString(deterministic=True))
+                    for key, item in op.attributes.items()
+                ),
+                [graph(inner, constants) for inner in op.blocks],
+            )
+        )
+    return lines, list(block.outputs)
+
+
+def same_graph(before, after, raised):
+    """Whether two graphs agree. A raised version may add operations in front of inputs."""
+    if not raised:
+        return before == after
+    rest = {tuple(operation[2]): operation for operation in after[0]}
+    added = rest.keys() - {tuple(operation[2]) for operation in before[0]}
+    # An output stands as serialized name and type: byte 1 is the length of the name.
+    names = {output[2 : 2 + output[1]].decode() for outputs in added for output in outputs}
+    for kind, inputs, outputs, attributes, blocks in before[0]:
+        other = rest.get(tuple(outputs))
+        if other is None or other[0] != kind or other[3] != attributes:
+            return False
+        bound = dict(other[1])
+        for key, values in inputs:
+            if bound.get(key) != values and not names.intersection(bound.get(key, [])):
+                return False
+        if len(blocks) != len(other[4]):
+            return False
+        if not all(same_graph(left, right, raised) for left, right in zip(blocks, other[4])):
+            return False
+    return before[1] == after[1]
+
+
+def graphs(oracle):
+    """The graphs of all functions."""
+    result = {}
+    for place, spec in oracle.specs.items():
+        for name, function in spec.mlProgram.functions.items():
+            block = function.block_specializations[function.opset]
+            inputs = [item.SerializeToString(deterministic=True) for item in function.inputs]
+            result[place + name] = inputs, graph(block)
+    return result
+
+
+def same_bits(left, right):
+    return (
+        left.dtype == right.dtype
+        and left.shape == right.shape
+        and np.ascontiguousarray(left).tobytes() == np.ascontiguousarray(right).tobytes()
+    )
+
+
+def squared_error(original, decoded):
+    difference = original.astype(np.float64) - decoded.astype(np.float64)
+    return float((difference * difference).sum())
+
+
+# What is compared
+
+
+def check_interface(before, after):
+    require(
+        before.spec.description.SerializeToString(deterministic=True)
+        == after.spec.description.SerializeToString(deterministic=True),
+        "the description changed",
+    )
+    require(
+        after.spec.specificationVersion >= before.spec.specificationVersion,
+        "the specification version went down",
+    )
+    lost = before.constants.keys() - after.constants.keys()
+    require(not lost, f"lost {', '.join(sorted(lost))}")
+
+
+def check_quantized(before, after, ledger, reference=None):
+    """Interface, graph, values, errors; the number of weights compared with `reference`."""
+    check_interface(before, after)
+    left, right = graphs(before), graphs(after)
+    require(left.keys() == right.keys(), "the functions changed")
+    raised = after.spec.specificationVersion > before.spec.specificationVersion
+    for name in left:
+        require(left[name][0] == right[name][0], f"the inputs of {name} changed")
+        require(
+            same_graph(left[name][1], right[name][1], raised), f"the graph of {name} changed"
+        )
+    rows = {
+        (function, row["name"]): row for row in ledger["weights"] for function in row["functions"]
+    }
+    compared = 0
+    sums = [0.0, 0.0]
+    seen = []
+    for key, original in before.constants.items():
+        decoded = after.constants[key]
+        row = rows.get(before.names[key], {})
+        if row.get("status") != "compressed":
+            require(same_bits(original, decoded), f"{key} is not compressed and changed")
+            continue
+        require(
+            original.dtype == decoded.dtype and original.shape == decoded.shape,
+            f"{key}: {original.dtype}{original.shape} became {decoded.dtype}{decoded.shape}",
+        )
+        error = squared_error(original, decoded)
+        power = squared_error(original, np.zeros_like(original))
+        if row not in seen:
+            seen.append(row)
+            sums[0] += power
+            sums[1] += error
+        check_snr(key, row["snr_db"], power, error)
+        if reference is not None and key in reference:
+            compared += 1
+            require(
+                error <= reference[key],
+                f"{key}: squared error {error:.6g}, coremltools has {reference[key]:.6g}",
+            )
+    check_snr("totals", ledger["totals"]["snr_db"], *sums)
+    require(seen, "nothing was compressed")
+    return compared
+
+
+def check_snr(place, stated, power, error):
+    true = 10 * math.log10(power / error) if error > 0 and power > 0 else None
+    same = stated is None if true is None else stated is not None and abs(stated - true) < 1e-6
+    require(same, f"{place}: the ledger says {stated} dB, it is {true}")
+
+
+# coremltools' own quantization
+
+
+class Peer:
+    """Squared errors per weight of coremltools for the same settings, once per setting."""
+
+    targets = {"ios16": "base_ios16", "ios17": "base_ios17", "ios18": "base_ios18"}
+
+    def __init__(self, bases, directory):
+        self.bases = bases
+        self.directory = directory
+        self.errors = {}
+
+    def __call__(self, base, settings):
+        """The errors by key; weights that coremltools leaves alone are absent."""
+        classic = settings.bits == 8 and settings.granularity != "block"
+        if not classic:
+            base = "base_fp32_ios18" if "fp32" in base else "base_ios18"
+        key = base, settings._replace(search=None)
+        if key not in self.errors:
+            self.errors[key] = self._measure(base, settings)
+        return self.errors[key]
+
+    def _measure(self, base, settings):
+        granularity = {"channel": "per_channel", "tensor": "per_tensor", "block": "per_block"}
+        options = {"block_size": settings.block} if settings.block else {}
+        config = cto.OpLinearQuantizerConfig(
+            mode="linear_symmetric" if settings.mode == "symmetric" else "linear",
+            dtype=("uint" if settings.unsigned else "int") + str(settings.bits),
+            granularity=granularity[settings.granularity],
+            weight_threshold=MIN_ELEMENTS,
+            **options,
+        )
+        before = self.bases[base]
+        made = cto.linear_quantize_weights(
+            before.model, cto.OptimizationConfig(global_config=config)
+        )
+        place = os.path.join(self.directory, "peer.mlpackage")
+        made.save(place)
+        after = Oracle(place)
+        shutil.rmtree(place)
+        return {
+            key: squared_error(original, after.constants[key])
+            for key, original in before.constants.items()
+            if key in after.constants and not same_bits(original, after.constants[key])
+        }
+
+
+# The run
+
+
+class Report:
+    """Counts by group and prints what failed."""
+
+    def __init__(self):
+        self.groups = collections.OrderedDict()
+        self.failed = 0
+        self.passed = 0
+
+    def run(self, group, label, work):
+        """Runs one check; `work` returns what to add to the group's count of weights."""
+        counts = self.groups.setdefault(group, [0, 0, 0, 0.0])
+        start = time.monotonic()
+        try:
+            counts[2] += work() or 0
+            counts[0] += 1
+            self.passed += 1
+        except Mismatch as mismatch:
+            self._fail(counts, group, label, str(mismatch))
+        except Exception as error:  # what coremltools raises when it cannot load an output
+            self._fail(counts, group, label, f"{type(error).__name__}: {error}")
+        counts[3] += time.monotonic() - start
+
+    def _fail(self, counts, group, label, why):
+        counts[1] += 1
+        self.failed += 1
+        if counts[1] <= 10:
+            print(f"FAIL {group}: {label}: {why}", flush=True)
+        elif counts[1] == 11:
+            print(f"FAIL {group}: further failures are counted only", flush=True)
+
+    def table(self):
+        print(f"{'group':34}  {'passed':>6}  {'failed':>6}  {'weights':>7}  {'seconds':>7}")
+        for name, (passed, failed, weights, seconds) in self.groups.items():
+            print(f"{name:34}  {passed:6}  {failed:6}  {weights:7}  {seconds:7.1f}")
+        print(f"{self.passed} passed, {self.failed} failed")
+
+
+def check_decoding(mlt, package, directory):
+    """Every dense tensor of the package's .npz as mlt decodes it."""
+    expected = np.load(package.replace(".mlpackage", ".dense.npz"))
+    facts = mlt.json("inspect", package)
+    names = {
+        f"{use['function']}/{use['operation']}.{use['input']}": weight["name"]
+        for weight in facts["weights"]
+        for use in weight["consumers"]
+    }
+    out = os.path.join(directory, "tensor.npy")
+    for key in expected.files:
+        require(key in names, f"inspect lists no weight {key}")
+        code, _ = mlt("inspect", package, "--tensor", names[key], "-o", out, "--force")
+        require(code == 0, f"inspect --tensor {names[key]} ended with {code}: {mlt.error}")
+        require(same_bits(np.load(out), expected[key]), f"{key} differs")
+        os.remove(out)
+    return len(expected.files)
+
+
+def combinations(quick):
+    granularities = [("tensor", None), ("channel", None)]
+    granularities += [("block", size) for size in ((16,) if quick else (8, 16, 32))]
+    for bits, mode, unsigned, (granularity, block), search in itertools.product(
+        (8, 4), ("symmetric", "affine"), (False, True), granularities, ("none", "mse")
+    ):
+        if not quick or search == "none" or (mode == "symmetric" and not unsigned):
+            yield Settings(bits, mode, unsigned, granularity, block, search)
+
+
+def words(settings):
+    result = ["--bits", settings.bits, "--mode", settings.mode]
+    result += ["--granularity", settings.granularity, "--scale-search", settings.search]
+    if settings.unsigned:
+        result.append("--unsigned")
+    if settings.block:
+        result += ["--block-size", settings.block]
+    return result
+
+
+def check_settings(mlt, base, path, before, settings, peer, directory):
+    out = os.path.join(directory, "out.mlpackage")
+    shutil.rmtree(out, ignore_errors=True)
+    ledger = mlt.json(
+        "quantize", path, "-o", out, "--min-elements", MIN_ELEMENTS, *words(settings)
+    )
+    after = Oracle(out)
+    require(
+        len([row for row in ledger["weights"] if row["status"] == "compressed"]) == 5,
+        "not all five matrices were compressed",
+    )
+    return check_quantized(before, after, ledger, peer(base, settings))
+
+
+def check_half(mlt, path, before, options, directory):
+    """--bits 16: float16 weights of the nearest values, the interface as it was."""
+    out = os.path.join(directory, "out.mlpackage")
+    shutil.rmtree(out, ignore_errors=True)
+    mlt.json("quantize", path, "-o", out, "--bits", 16, *options)
+    after = Oracle(out)
+    require(
+        before.spec.description.SerializeToString(deterministic=True)
+        == after.spec.description.SerializeToString(deterministic=True),
+        "the description changed",
+    )
+    count = 0
+    for key, original in before.constants.items():
+        if original.dtype != np.float32 or original.size < 10:
+            continue
+        expected = original.astype(np.float16)
+        decoded = after.constants.get(key)
+        require(decoded is not None, f"{key} is missing")
+        if options:  # storage only: the value is float32 again
+            expected = expected.astype(np.float32)
+        require(same_bits(expected, decoded), f"{key} is not what numpy rounds to")
+        count += 1
+    return count
+
+
+def check_model(mlt, path, options, directory):
+    out = os.path.join(directory, "out.mlpackage")
+    shutil.rmtree(out, ignore_errors=True)
+    copy = os.path.join(directory, "before.mlpackage")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(path, copy)
+    before = Oracle(copy)
+    ledger = mlt.json("quantize", path, "-o", out, "--min-elements", 16, *options)
+    check_quantized(before, Oracle(out), ledger)
+    return sum(row["status"] == "compressed" for row in ledger["weights"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description="compare mlt with coremltools")
+    parser.add_argument("--mlt", default=os.path.join(ROOT, ".build", "release", "mlt"))
+    parser.add_argument("--quick", action="store_true", help="a subset")
+    parser.add_argument("--only", default="", help="groups whose name contains this")
+    arguments = parser.parse_args()
+    mlt = Mlt(arguments.mlt)
+    report = Report()
+    directory = tempfile.mkdtemp(prefix="mlt-conformance-")
+    wanted = lambda group: arguments.only in group  # noqa: E731
+    try:
+        packages = sorted(glob.glob(os.path.join(DATA, "zoo", "*.mlpackage")))
+        require(packages, f"no packages in {DATA}/zoo")
+        for package in packages:
+            name = os.path.basename(package)
+            group = "decoding the zoo"
+            if wanted(group):
+                report.run(group, name, lambda: check_decoding(mlt, package, directory))
+
+        bases, paths = {}, {}
+        for package in packages:
+            name = os.path.basename(package).removesuffix(".mlpackage")
+            if name.startswith("base_"):
+                # coremltools rewrites the manifest of what it opens: it gets a copy.
+                copy = os.path.join(directory, name + ".mlpackage")
+                shutil.copytree(package, copy)
+                bases[name], paths[name] = Oracle(copy), package
+        peer = Peer(bases, directory)
+        for name, before in bases.items():
+            group = f"quantize {name}"
+            for settings in combinations(arguments.quick) if wanted(group) else ():
+                label = " ".join(map(str, words(settings)))
+                report.run(
+                    group,
+                    label,
+                    lambda: check_settings(
+                        mlt, name, paths[name], before, settings, peer, directory
+                    ),
+                )
+            group = "16 bits"
+            for options in ([], ["--storage-only"]) if "fp32" in name and wanted(group) else ():
+                report.run(
+                    group,
+                    " ".join([name, *options]),
+                    lambda: check_half(mlt, paths[name], before, options, directory),
+                )
+
+        others = glob.glob(os.path.join(DATA, "models", "*.mlpackage"))
+        others += glob.glob(os.path.join(ROOT, "samples", "*.mlpackage"))
+        for path in sorted(others):
+            name = os.path.basename(path)
+            group = "other programs"
+            for options in ([], ["--bits", "4"]) if wanted(group) else ():
+                report.run(
+                    group,
+                    " ".join([name, *options]),
+                    lambda: check_model(mlt, path, options, directory),
+                )
+    finally:
+        shutil.rmtree(directory)
+    report.table()
+    return 1 if report.failed or not report.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
