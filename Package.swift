@@ -43,7 +43,8 @@ let package = Package(
     .executableTarget(name: "mlt", dependencies: ["ModelToolchain"]),
     .executableTarget(
       name: "mlt-generate", dependencies: ["ModelToolchain"], path: "Sources/GenerateModels"),
-    .target(name: "TestSupport", dependencies: ["ModelToolchain"], path: "Tests/TestSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["CZip", "ModelToolchain"], path: "Tests/TestSupport"),
     .testTarget(name: "ModelTensorsTests", dependencies: ["ModelTensors", "TestSupport"]),
     .testTarget(
       name: "ModelCompressionTests", dependencies: ["ModelCompression", "TestSupport"]),
@@ -53,7 +54,9 @@ let package = Package(
     .testTarget(name: "ModelSpecTests", dependencies: ["ModelSpec", "TestSupport"]),
     .testTarget(name: "ModelPassesTests", dependencies: ["ModelPasses", "TestSupport"]),
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
-    .testTarget(name: "CommandLineTests", dependencies: ["mlt", "TestSupport"]),
+    .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
+    .testTarget(
+      name: "CommandLineTests", dependencies: ["mlt", "TestSupport"], exclude: ["Cases"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -110,6 +110,9 @@ struct CompressingCommand {
     if FileOutput.isSame(output, input) {
       throw UsageError("OUT is MODEL: the source is never written", hint: "choose another name")
     }
+    if container.kind != .archive, FileOutput.isInside(output, folder: input) {
+      throw UsageError("OUT lies in MODEL: the source is never written", hint: "choose another place")
+    }
     return output
   }
 

@@ -147,7 +147,7 @@ struct Arguments: Sendable {
   static func nearest(to word: String, in candidates: [String]) -> String? {
     let ranked = candidates.map { (name: $0, distance: editDistance(word, $0)) }
     guard let best = ranked.min(by: { $0.distance < $1.distance }),
-      best.distance <= max(1, word.count / 3)
+      best.distance <= max(1, word.count / 3), best.distance < word.count
     else { return nil }
     return best.name
   }
