@@ -1,0 +1,24 @@
+/// The elements of another tensor under another shape of as many elements.
+public struct ReshapedTensor: TensorSource {
+  public let base: any TensorSource
+  public let shape: [Int]
+
+  public var elementType: ElementType { base.elementType }
+
+  /// - Throws: ``TensorError/malformed(_:)`` when the element counts differ.
+  public init(_ base: any TensorSource, shape: [Int]) throws(TensorError) {
+    guard Shape.elementCount(shape) == base.elementCount else {
+      throw .malformed("\(base.elementCount) elements do not make the shape \(shape)")
+    }
+    self.base = base
+    self.shape = shape
+  }
+
+  public func withElements<R>(
+    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) throws -> R {
+    try base.withElements(range, body)
+  }
+
+  public func release(_ range: Range<Int>) { base.release(range) }
+}
