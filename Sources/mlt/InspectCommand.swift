@@ -35,7 +35,9 @@ enum InspectCommand: Command {
       return try InspectTensor(loaded: loaded, path: path, name: tensor).run(arguments, console)
     }
     var report = try ModelReport(
-      loaded, readingWeights: arguments.has("weights"), parallel: console.parallel)
+      loaded, readingWeights: arguments.has("weights"), parallel: console.parallel,
+      progress: { console.progress($0, "reading weights") })
+    console.progress(nil, "")
     if let function = arguments.string("function") {
       try report.keep(function: function, path: path)
     }
