@@ -77,6 +77,11 @@ extension ModelReport {
 extension FunctionFact {
   static func functions(of model: Model) -> [FunctionFact] {
     guard case .program(let program) = model.kind else {
+      if let description = model.description, !description.functions.isEmpty {
+        return description.functions.map { function in
+          FunctionFact(function, isDefault: function.name == description.defaultFunctionName)
+        }
+      }
       var function = FunctionFact(
         name: "main", isDefault: true, opset: nil, description: model.description)
       if case .neuralNetwork(let network) = model.kind {
@@ -108,6 +113,14 @@ extension FunctionFact {
     states = description?.states.map { FeatureFact($0) } ?? []
     operationCount = 0
     operations = []
+  }
+
+  /// A function of which only the interface is known.
+  private init(_ description: FunctionDescription, isDefault: Bool) {
+    self.init(name: description.name, isDefault: isDefault, opset: nil, description: nil)
+    inputs = description.inputs.map { FeatureFact($0) }
+    outputs = description.outputs.map { FeatureFact($0) }
+    states = description.states.map { FeatureFact($0) }
   }
 
   private init(
