@@ -68,10 +68,10 @@ void mlt_fit_rows32(int level, const uint32_t *data, size_t rows, size_t stride,
                     mlt_affine_row affine, int options, mlt_fit_row fit);
 
 // Codes of one byte each; returns the sum of w*w.
-double mlt_encode_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int zero,
-                        uint8_t *codes);
-double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int zero,
-                        uint8_t *codes);
+double mlt_encode_run16(int level, const uint16_t *data, size_t n, mlt_affine affine,
+                        int options, int zero, uint8_t *codes);
+double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine affine,
+                        int options, int zero, uint8_t *codes);
 // Rows of `n` values that start `stride` values apart; the codes of a row too.
 double mlt_encode_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
                          mlt_affine_row affine, int options, const uint8_t *zero,
