@@ -5,7 +5,8 @@ it, bit for bit against what coremltools decoded (NAME.dense.npz).
 Quantization: every combination of settings on every uncompressed base. coremltools must load the
 output; interface and graph must be as before, what was not compressed the same bits, the error
 per weight not above that of coremltools for the same settings, the ledger's SNR the true one.
-Models: the same for programs of other shapes: functions, states, flexible inputs, pipelines.
+Models: the same for programs of other shapes: functions, states, flexible inputs, pipelines; and
+for the real ones in MLT_SHARED (../shared), where that exists.
 """
 
 import argparse
@@ -209,6 +210,15 @@ def graphs(oracle):
             inputs = [item.SerializeToString(deterministic=True) for item in function.inputs]
             result[place + name] = inputs, graph(block)
     return result
+
+
+def computing(block):
+    """The operations that are neither constants nor casts: type and block structure."""
+    return [
+        (op.type, [computing(inner) for inner in op.blocks])
+        for op in block.operations
+        if op.type not in ("const", "cast") and not op.type.startswith("constexpr_")
+    ]
 
 
 def same_bits(left, right):
@@ -444,6 +454,15 @@ def check_half(mlt, path, before, options, directory):
         == after.spec.description.SerializeToString(deterministic=True),
         "the description changed",
     )
+    if before.spec.specificationVersion == after.spec.specificationVersion:
+        for place, spec in before.specs.items():
+            for name, function in spec.mlProgram.functions.items():
+                other = after.specs[place].mlProgram.functions[name]
+                require(
+                    computing(function.block_specializations[function.opset])
+                    == computing(other.block_specializations[other.opset]),
+                    f"{name} has other operations",
+                )
     count = 0
     for key, original in before.constants.items():
         if original.dtype != np.float32 or original.size < 10:
@@ -527,6 +546,25 @@ def main():
                     group,
                     " ".join([name, *options]),
                     lambda: check_model(mlt, path, options, directory),
+                )
+        group = "real programs"
+        shared = os.environ.get("MLT_SHARED") or os.path.join(ROOT, "..", "shared")
+        for path in sorted(glob.glob(os.path.join(shared, "models", "*", "*.mlpackage"))):
+            name = os.path.basename(path)
+            for options in ([], ["--bits", "4"]) if wanted(group) else ():
+                report.run(
+                    group,
+                    " ".join([name, *options]),
+                    lambda: check_model(mlt, path, options, directory),
+                )
+            for options in ([], ["--storage-only"]) if wanted(group) else ():
+                copy = os.path.join(directory, "before.mlpackage")
+                shutil.rmtree(copy, ignore_errors=True)
+                shutil.copytree(path, copy)
+                report.run(
+                    group,
+                    " ".join([name, "--bits 16", *options]),
+                    lambda: check_half(mlt, path, Oracle(copy), options, directory),
                 )
     finally:
         shutil.rmtree(directory)
