@@ -51,7 +51,8 @@ let package = Package(
     .testTarget(name: "ModelFilesTests", dependencies: ["ModelFiles", "TestSupport"]),
     .testTarget(name: "ModelGraphTests", dependencies: ["ModelGraph", "TestSupport"]),
     .testTarget(name: "ModelOperationsTests", dependencies: ["ModelOperations", "TestSupport"]),
-    .testTarget(name: "ModelSpecTests", dependencies: ["ModelSpec", "TestSupport"]),
+    .testTarget(
+      name: "ModelSpecTests", dependencies: ["CModelSchemas", "ModelSpec", "TestSupport"]),
     .testTarget(name: "ModelPassesTests", dependencies: ["ModelPasses", "TestSupport"]),
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
     .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),

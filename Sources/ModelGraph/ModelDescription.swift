@@ -87,6 +87,8 @@ public struct FeatureType: Sendable, Equatable {
   public var unknownFields = UnknownFields()
   /// Unknown fields of the message of the alternative, where that has no value of its own.
   public var kindUnknownFields = UnknownFields()
+  /// Unknown fields of the message of a dictionary's keys or of a sequence's elements.
+  public var keyUnknownFields = UnknownFields()
 
   /// A type of this kind.
   public init(_ kind: Kind) { self.kind = kind }

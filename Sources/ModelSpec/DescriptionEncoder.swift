@@ -97,16 +97,16 @@ struct DescriptionEncoder {
       number = 6
       let dictionary: UnsafeMutablePointer<CoreML__Specification__DictionaryFeatureType> =
         arena.make(core_ml__specification__dictionary_feature_type__init, unknown: unknown)
-      if key == .int64 { dictionary.pointee.int64keytype = int64Type() }
-      if key == .string { dictionary.pointee.stringkeytype = stringType() }
+      if key == .int64 { dictionary.pointee.int64keytype = int64Type(type.keyUnknownFields) }
+      if key == .string { dictionary.pointee.stringkeytype = stringType(type.keyUnknownFields) }
       dictionary.pointee.key_type_case.rawValue = key == .int64 ? 1 : key == .string ? 2 : 0
       message.pointee.dictionarytype = dictionary
     case .sequence(let element, let size):
       number = 7
       let sequence: UnsafeMutablePointer<CoreML__Specification__SequenceFeatureType> =
         arena.make(core_ml__specification__sequence_feature_type__init, unknown: unknown)
-      if element == .int64 { sequence.pointee.int64type = int64Type() }
-      if element == .string { sequence.pointee.stringtype = stringType() }
+      if element == .int64 { sequence.pointee.int64type = int64Type(type.keyUnknownFields) }
+      if element == .string { sequence.pointee.stringtype = stringType(type.keyUnknownFields) }
       sequence.pointee.type_case.rawValue = element == .int64 ? 1 : element == .string ? 3 : 0
       sequence.pointee.sizerange = size.map(sizeRange)
       message.pointee.sequencetype = sequence

@@ -30,7 +30,8 @@ struct MessageMeasure {
     unbounded: Bool = false
   ) throws(SpecError) {
     let limit = unbounded ? Int.max : MessageMeasure.maximumMemory(size: range.count)
-    var stack = [(reader: WireReader(bytes, range, base: base), descriptor: root)]
+    // `given` has a bit per singular message field that was met.
+    var stack = [(reader: WireReader(bytes, range, base: base), descriptor: root, given: UInt64(0))]
     memory = root.pointee.sizeof_message
     while let top = stack.indices.last {
       guard let field = try stack[top].reader.next() else {
@@ -48,9 +49,21 @@ struct MessageMeasure {
             "messages are nested more than \(MessageMeasure.maximumDepth) deep",
             offset: base + field.start)
         }
+        if !unbounded, known.pointee.label != PROTOBUF_C_LABEL_REPEATED,
+          let fields = stack[top].descriptor.pointee.fields
+        {
+          // protobuf-c drops parts where it should merge them.
+          let bit = UInt64(1) << UInt64(known - fields)
+          guard stack[top].given & bit == 0 else {
+            throw SpecError(
+              "\(String(cString: known.pointee.name)) is given in several parts",
+              kind: .unsupported, offset: base + field.start)
+          }
+          stack[top].given |= bit
+        }
         messages += 1
         memory += descriptor.pointee.sizeof_message + 8
-        stack.append((WireReader(bytes, field.value, base: base), descriptor))
+        stack.append((WireReader(bytes, field.value, base: base), descriptor, 0))
       } else if field.wireType == WireReader.delimited {
         // A packed list of varints may grow eightfold; bytes and strings are copied.
         let isList = known.map { $0.pointee.label == PROTOBUF_C_LABEL_REPEATED } ?? false

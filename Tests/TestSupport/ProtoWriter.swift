@@ -73,12 +73,21 @@ public struct ProtoWriter: Sendable {
   /// Written from the inside outwards, so that a million levels take linear time.
   public static func nested(_ path: [UInt64], count: Int, content: [UInt8] = []) -> [UInt8] {
     var reversed: [UInt8] = content.reversed()
+    func append(_ value: UInt64) {
+      // A varint, its last byte first.
+      let start = reversed.count
+      var rest = value
+      while rest >= 0x80 {
+        reversed.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+        rest >>= 7
+      }
+      reversed.append(UInt8(rest))
+      if reversed.count - start > 1 { reversed[start...].reverse() }
+    }
     for _ in 0..<count {
       for number in path.reversed() {
-        var head = ProtoWriter()
-        head.tag(number, wireType: 2)
-        head.raw(varint: UInt64(reversed.count))
-        reversed += head.bytes.reversed()
+        append(UInt64(reversed.count))
+        append(number << 3 | 2)
       }
     }
     return reversed.reversed()
