@@ -20,6 +20,10 @@ public struct LoadedModel: Sendable {
   /// - Throws: ``FileError``, ``SpecError``.
   public init(path: String, readingWeights: Bool = true) throws {
     let container = try ModelContainer.open(path: path, readingWeights: readingWeights)
+    if container.contents == .compiled {
+      throw SpecError(
+        "a compiled bundle: its source model is needed here", kind: .unsupported, path: path)
+    }
     let weights: any WeightResolver =
       container.weightsAvailable ? ContainerWeights(container) : UnopenedWeights()
     let decoder = ModelDecoder(weights: weights)
