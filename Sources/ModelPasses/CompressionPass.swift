@@ -10,11 +10,15 @@ public struct ConstantFacts: Sendable {
   public var elementCount: Int
   /// Stored bytes.
   public var byteCount: Int
+  /// How it is stored.
+  public var encoding: WeightEncoding
+  /// The values as Core ML decodes them.
+  public var source: any TensorSource
   /// The channel axes that the consumers agree on.
   public var axes: WeightAxes.Agreement
   /// The operations' inputs that it is bound to.
   public var consumers: [(type: String, input: String)]
-  /// The `const` operations that hold it.
+  /// The operations that yield it.
   public var sites: [ConstantSite]
 }
 
@@ -35,10 +39,27 @@ public enum CandidateSelection: Sendable {
   case own
 }
 
+/// A specification version with the reason for it.
+public struct VersionRequirement: Sendable, Hashable {
+  public var version: Int
+  public var reason: String
+
+  /// A requirement of this version.
+  public init(_ version: Int, _ reason: String) {
+    self.version = version
+    self.reason = reason
+  }
+
+  /// What every ML Program needs.
+  public static let program = VersionRequirement(6, "ML Programs need iOS15")
+}
+
 /// A pass that encodes weights.
 public protocol CompressionPass: Sendable {
-  /// The lowest specification version whose operations can hold the result, and why.
-  var minimumVersion: (version: Int, reason: String) { get }
+  /// The lowest specification version for what the pass does beside its recipes.
+  var requirement: VersionRequirement { get }
+  /// Whether constants that are no float are candidates.
+  var takesIntegers: Bool { get }
   var selection: CandidateSelection { get }
 
   /// Changes the model before its constants are looked at; returns notes for the ledger.
@@ -46,7 +67,8 @@ public protocol CompressionPass: Sendable {
   /// - Throws: ``PassError`` when the model cannot be changed.
   mutating func rewrite(_ model: inout Model, settings: CompressionSettings) throws -> [String]
 
-  /// Decides on a candidate.
+  /// Decides on a candidate for a model of a specification version; a recipe that needs a later
+  /// one says so, and the pass is asked again for that version.
   func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision
 
   /// Whether a refusal is an error even without `strict`, and the hint then.
@@ -56,6 +78,8 @@ public protocol CompressionPass: Sendable {
 extension CompressionPass {
   public var selection: CandidateSelection { .limited }
   public var refusalHint: String? { nil }
+  public var requirement: VersionRequirement { .program }
+  public var takesIntegers: Bool { false }
 
   public mutating func rewrite(
     _ model: inout Model, settings: CompressionSettings

@@ -38,20 +38,13 @@ public struct Compressor: Sendable {
   private func compress(
     _ pass: any CompressionPass, _ loaded: LoadedModel, _ writer: PackageWriter?
   ) throws -> Ledger {
-    var model = loaded.model
-    try check(model)
-    let knownFindings = Compressor.errors(in: model)
-    var pass = pass
-    let (version, raiseNotes) = try VersionRaise.apply(
-      to: &model, minimum: pass.minimumVersion, target: settings.targetVersion)
-    let notes = raiseNotes + (try pass.rewrite(&model, settings: settings))
-    let index = ConstantIndex(model)
-    let plan = CompressionPlan(
-      index: index, filter: CandidateFilter(settings: settings, pass: pass),
-      version: version.after)
-    var ledger = Ledger(version: version, rows: [], notes: notes)
+    try check(loaded.model)
+    let knownFindings = Compressor.errors(in: loaded.model)
+    var state = try raised(loaded.model, pass)
+    let plan = state.plan
+    let index = state.index
 
-    let items = assemblyItems(of: model, index, plan)
+    let items = assemblyItems(of: state.model, index, plan)
     // Every byte is looked at and then written.
     let meter = ProgressMeter(
       total: items.reduce(0) { $0 + $1.source.byteCount * 2 }, report: progress)
@@ -70,20 +63,59 @@ public struct Compressor: Sendable {
         name: index.constants[number].name, reason: reason,
         hint: pass.refusalHint ?? "without --strict it is skipped")
     }
-    ledger.rows = LedgerRows(index: index, plan: plan, outcome: outcome).rows(of: model)
-    guard ledger.hasCompressed else {
+    state.ledger.rows = LedgerRows(index: index, plan: plan, outcome: outcome).rows()
+    guard state.ledger.hasCompressed else {
       writer?.discard()
-      return ledger
+      state.ledger.version.after = state.ledger.version.before
+      state.ledger.version.reason = nil
+      return state.ledger
     }
-    try apply(outcome, index, to: &model)
-    try verify(model, knownFindings)
+    try apply(outcome, index, to: &state.model)
+    try verify(state.model, knownFindings)
     if let writer {
-      let specification = try ModelEncoder.encode(model)
+      let specification = try ModelEncoder.encode(state.model)
       try writer.carryOver(from: loaded.container, replacing: Set(loaded.weightFileNames))
       try writer.commit(specification: specification)
-      ledger.synchronizeSeconds = writer.timings.synchronize
+      state.ledger.synchronizeSeconds = writer.timings.synchronize
     }
-    return ledger
+    return state.ledger
+  }
+
+  /// A model at the version that its plan needs.
+  private struct Planned {
+    var model: Model
+    var index: ConstantIndex
+    var plan: CompressionPlan
+    var ledger: Ledger
+  }
+
+  /// Plans for the model's version; where a recipe needs a later one, raises the model and plans
+  /// again.
+  private func raised(_ original: Model, _ pass: any CompressionPass) throws -> Planned {
+    let first = try planned(original, pass, minimum: pass.requirement)
+    guard
+      let needed = first.plan.recipes.values.map(\.requirement).max(by: {
+        ($0.version, $1.reason) < ($1.version, $0.reason)
+      }), needed.version > first.ledger.version.after
+    else { return first }
+    return try planned(original, pass, minimum: needed)
+  }
+
+  private func planned(
+    _ original: Model, _ pass: any CompressionPass, minimum: VersionRequirement
+  ) throws -> Planned {
+    var model = original
+    var pass = pass
+    let (version, raiseNotes) = try VersionRaise.apply(
+      to: &model, minimum: minimum, target: settings.targetVersion)
+    let notes = raiseNotes + (try pass.rewrite(&model, settings: settings))
+    let index = try ConstantIndex(model)
+    let plan = CompressionPlan(
+      index: index, filter: CandidateFilter(settings: settings, pass: pass),
+      version: version.after)
+    return Planned(
+      model: model, index: index, plan: plan,
+      ledger: Ledger(version: version, rows: [], notes: notes))
   }
 
   /// Refuses model kinds that hold weights which this pass does not reach.
@@ -135,14 +167,15 @@ public struct Compressor: Sendable {
     var seenPlaces: Set<WeightKey> = []
     let defaultFile = Compressor.firstWeightFile(of: model)
     forEachOperation(of: model) { site, operation in
+      if let number = index.byUpstream[site], plan.recipes[number] != nil { return }
       if let number = index.bySite[site], let recipe = plan.recipes[number] {
         guard seenConstants.insert(number).inserted else { return }
         let constant = index.constants[number]
-        let weight = constant.value.weight
         items.append(
           AssemblyItem(
-            source: constant.source, fileName: weight?.reference.fileName ?? defaultFile,
-            key: weight?.key, encoding: .init(constant: number, recipe: recipe)))
+            source: constant.source,
+            fileName: constant.weights.first?.reference.fileName ?? defaultFile,
+            weights: constant.weights, encoding: .init(constant: number, recipe: recipe)))
         return
       }
       operation.forEachValue { value in
@@ -150,8 +183,7 @@ public struct Compressor: Sendable {
           guard seenPlaces.insert(weight.key).inserted else { return }
           items.append(
             AssemblyItem(
-              source: weight.source, fileName: weight.reference.fileName,
-              key: weight.key))
+              source: weight.source, fileName: weight.reference.fileName, weights: [weight]))
         }
       }
     }
@@ -179,12 +211,12 @@ public struct Compressor: Sendable {
           var edits: [Patch.Edit] = []
           block.forEachOperation { operation, path in
             let site = ConstantSite(
-              place: place, function: name, specialization: key,
-              name: operation.outputs.first?.name ?? "", path: path)
-            guard let number = index.bySite[site], let encoded = outcome.encoded[number] else {
-              return
+              place: place, function: name, specialization: key, operation, path)
+            if let number = index.byUpstream[site], outcome.encoded[number] != nil {
+              edits.append(.replace(path, with: []))
+            } else if let number = index.bySite[site], let encoded = outcome.encoded[number] {
+              edits.append(.replace(path, with: Compressor.replacement(of: operation, encoded)))
             }
-            edits.append(.replace(path, with: Compressor.replacement(of: operation, encoded)))
           }
           if edits.isEmpty { continue }
           patches.append(
@@ -196,17 +228,18 @@ public struct Compressor: Sendable {
     }
   }
 
-  /// The operations for an encoded constant; what the constant had beside its value is kept.
+  /// The operations for an encoded constant; what a plain constant had beside its value is kept.
   private static func replacement(
     of constant: GraphOperation, _ encoded: EncodedConstant
   ) -> [GraphOperation] {
-    guard let output = constant.outputs.first else { return [constant] }
+    guard let output = constant.outputs.last else { return [constant] }
     var operations = encoded.prepared.operations(
       output: output.name, name: constant.name, parts: encoded.parts)
     guard var last = operations.popLast() else { return [constant] }
     if last.outputs.first?.type?.tensor?.dataType == output.type?.tensor?.dataType {
       last.outputs[0] = output
     }
+    guard constant.isConst else { return operations + [last] }
     for (name, value) in constant.attributes where name != "val" && name != "name" {
       if last.attributes[name] == nil { last.attributes[name] = value }
     }
@@ -242,9 +275,8 @@ public struct Compressor: Sendable {
         for (key, block) in function.specializations {
           block.forEachOperation { operation, path in
             body(
-              ConstantSite(place: place, function: name, specialization: key,
-              name: operation.outputs.first?.name ?? "", path: path),
-              operation)
+              ConstantSite(
+                place: place, function: name, specialization: key, operation, path), operation)
           }
         }
       }

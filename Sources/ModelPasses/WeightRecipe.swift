@@ -29,6 +29,8 @@ public protocol WeightRecipe: Sendable {
   var description: String { get }
   /// Recipes of equal identity encode equal weights equally.
   var identity: String { get }
+  /// The lowest specification version whose operations can hold the result.
+  var requirement: VersionRequirement { get }
 
   /// Looks at the values.
   ///
@@ -38,6 +40,7 @@ public protocol WeightRecipe: Sendable {
 
 extension WeightRecipe {
   public var identity: String { description }
+  public var requirement: VersionRequirement { .program }
 }
 
 /// What a recipe says about a weight after it has seen the values.

@@ -26,9 +26,9 @@ public struct Float16Pass: CompressionPass {
   }
 
   /// 6; 7 for float16 inputs and outputs.
-  public var minimumVersion: (version: Int, reason: String) {
+  public var requirement: VersionRequirement {
     changesInterface
-      ? (7, "float16 inputs and outputs need iOS16") : (6, "ML Programs need iOS15")
+      ? VersionRequirement(7, "float16 inputs and outputs need iOS16") : .program
   }
 
   public var selection: CandidateSelection { .own }
@@ -100,6 +100,9 @@ public struct Float16Pass: CompressionPass {
     guard constant.elementType == .float32 else {
       return .skip("is \(constant.elementType.rawValue), not fp32")
     }
+    guard constant.encoding.isDense else {
+      return .skip("is compressed (\(constant.encoding.name)); casts follow it")
+    }
     let modes = constant.sites.map { site in
       selected[
         Key(
@@ -122,15 +125,15 @@ public struct Float16StoragePass: CompressionPass {
   /// A pass with this setting.
   public init(clamps: Bool = false) { self.clamps = clamps }
 
-  public var minimumVersion: (version: Int, reason: String) {
-    (7, "float16 storage needs constexpr_cast (iOS16)")
-  }
   public var selection: CandidateSelection { .anySize }
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float32 else {
       return .skip("is \(constant.elementType.rawValue), not fp32")
+    }
+    guard constant.encoding.isDense else {
+      return .skip("is compressed already (\(constant.encoding.name))")
     }
     return .encode(HalfRecipe(clamps: clamps, form: .cast(version: version)))
   }
