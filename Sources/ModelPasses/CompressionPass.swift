@@ -17,7 +17,7 @@ public struct ConstantFacts: Sendable {
   /// The channel axes that the consumers agree on.
   public var axes: WeightAxes.Agreement
   /// The operations' inputs that it is bound to.
-  public var consumers: [(type: String, input: String)]
+  public var consumers: [(name: String, type: String, input: String)]
   /// The operations that yield it.
   public var sites: [ConstantSite]
 }

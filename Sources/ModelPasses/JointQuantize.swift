@@ -207,7 +207,8 @@ struct TableQuantizedWeight: PreparedWeight {
       ], attributes: ["name": .string(table)])
     return [dequantize]
       + LookupOperations.chain(
-        lookup, indices: parts[0], lut: .name(table), mask: mask == nil ? nil : parts.last,
-        elementType: source.elementType, shape: source.shape, output: output, name: name)
+        indices: parts[0], lut: .name(table), vectorSize: lookup.tables.shape.last ?? 1,
+        vectorAxis: lookup.vectorAxis, mask: mask == nil ? nil : parts.last,
+        kept: lookup.indices.elementCount, elementType: source.elementType, shape: source.shape, output: output, name: name)
   }
 }

@@ -46,12 +46,14 @@ enum SparseOperations {
 enum LookupOperations {
   /// `constexpr_lut_to_dense`, or with a mask `constexpr_lut_to_sparse` and
   /// `constexpr_sparse_to_dense`.
+  ///
+  /// - Parameter kept: The number of indices of a sparse weight.
   static func chain(
-    _ lookup: WeightEncoding.Lookup, indices: Value, lut: Argument, mask: Value?,
+    indices: Value, lut: Argument, vectorSize: Int, vectorAxis: Int?, mask: Value?, kept: Int,
     elementType: ElementType, shape: [Int], output: String, name: String
   ) -> [GraphOperation] {
     var inputs: NamedList<Argument> = ["lut": lut]
-    if let axis = lookup.vectorAxis {
+    if let axis = vectorAxis {
       inputs["vector_axis"] = .value(.int32(Int32(truncatingIfNeeded: axis)))
     }
     guard let mask else {
@@ -65,10 +67,9 @@ enum LookupOperations {
     }
     inputs["indices_mask"] = .value(mask)
     inputs["indices_nonzero_data"] = .value(indices)
-    let vectorSize = lookup.tables.shape.last ?? 1
     return SparseOperations.chain(
       type: "constexpr_lut_to_sparse", suffix: "palettized", inputs: inputs, mask: mask,
-      elementType: elementType, shape: shape, kept: lookup.indices.elementCount * vectorSize,
+      elementType: elementType, shape: shape, kept: kept * vectorSize,
       output: output, name: name)
   }
 }
