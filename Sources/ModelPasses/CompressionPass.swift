@@ -73,6 +73,12 @@ public protocol CompressionPass: Sendable {
 
   /// Whether a refusal is an error even without `strict`, and the hint then.
   var refusalHint: String? { get }
+
+  /// What the pass does with the weights of neural networks.
+  var neuralNetworks: NeuralNetworkSupport { get }
+
+  /// Why the pass cannot be asked for on ML Programs; nil when it can.
+  var programRefusal: String? { get }
 }
 
 extension CompressionPass {
@@ -80,6 +86,10 @@ extension CompressionPass {
   public var refusalHint: String? { nil }
   public var requirement: VersionRequirement { .program }
   public var takesIntegers: Bool { false }
+  public var neuralNetworks: NeuralNetworkSupport {
+    .unsupported("this compression is for ML Programs")
+  }
+  public var programRefusal: String? { nil }
 
   public mutating func rewrite(
     _ model: inout Model, settings: CompressionSettings

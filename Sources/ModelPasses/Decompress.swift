@@ -9,6 +9,7 @@ public struct DecompressPass: CompressionPass {
 
   public var selection: CandidateSelection { .anySize }
   public var takesIntegers: Bool { true }
+  public var neuralNetworks: NeuralNetworkSupport { .scheme(.float32) }
 
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard !constant.encoding.isDense else { return .skip("is not compressed") }

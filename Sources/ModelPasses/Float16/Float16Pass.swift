@@ -32,6 +32,13 @@ public struct Float16Pass: CompressionPass {
   }
 
   public var selection: CandidateSelection { .own }
+
+  /// Weights only: a network's arithmetic is not part of the model.
+  public var neuralNetworks: NeuralNetworkSupport {
+    .scheme(
+      .float16(clamps: clamps),
+      note: changesInterface ? "inputs and outputs of neural networks stay as they are" : nil)
+  }
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 
   public mutating func rewrite(
@@ -126,6 +133,7 @@ public struct Float16StoragePass: CompressionPass {
   public init(clamps: Bool = false) { self.clamps = clamps }
 
   public var selection: CandidateSelection { .anySize }
+  public var neuralNetworks: NeuralNetworkSupport { .scheme(.float16(clamps: clamps)) }
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
