@@ -57,7 +57,7 @@ let package = Package(
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
     .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["mlt", "TestSupport"], exclude: ["Cases"]),
+      name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"], exclude: ["Cases"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -34,18 +34,21 @@ public enum Executable {
   ///   - folder: The working directory.
   ///   - environment: Variables added to the test's own.
   ///   - fileSizeLimit: The largest file that the process may write, in units of 512 bytes.
+  ///   - memoryLimit: The largest address space of the process in kilobytes.
   ///   - timeLimit: Seconds after which the process is killed.
   ///   - started: Called with the process's id while it runs.
   public static func run(
     _ arguments: [String], in folder: String, environment: [String: String] = [:],
-    fileSizeLimit: Int? = nil, timeLimit: Double = 60, started: (Int32) -> Void = { _ in }
+    fileSizeLimit: Int? = nil, memoryLimit: Int? = nil, timeLimit: Double = 60, started: (Int32) -> Void = { _ in }
   ) throws -> RunResult {
     let files = try TestFolder()
     let process = Process()
-    if let fileSizeLimit {
+    let limits = [fileSizeLimit.map { "ulimit -f \($0)" }, memoryLimit.map { "ulimit -v \($0)" }]
+      .compactMap { $0 }
+    if !limits.isEmpty {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments =
-        ["-c", "ulimit -f \(fileSizeLimit); exec \"$0\" \"$@\"", path] + arguments
+        ["-c", "\(limits.joined(separator: "; ")); exec \"$0\" \"$@\"", path] + arguments
     } else {
       process.executableURL = URL(fileURLWithPath: path)
       process.arguments = arguments
