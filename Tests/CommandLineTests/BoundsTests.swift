@@ -28,14 +28,26 @@ import Testing
 
 /// What a signal leaves.
 @Suite struct InterruptionTests {
+  private static func weight(
+    _ index: Int, _ shape: [Int], _ weights: inout WeightMaker
+  ) throws -> Value {
+    // Halves with exponents from a fixed sequence.
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(1 << 20)
+    for position in 0..<(1 << 19) {
+      bytes.append(UInt8(truncatingIfNeeded: position &* 31 &+ index))
+      bytes.append(UInt8(truncatingIfNeeded: 0x20 + position % 23))
+    }
+    return try weights.value(.float16, shape, bytes: bytes)
+  }
+
   @Test(arguments: [(SIGTERM, 143), (SIGINT, 130)])
   func nothingIsLeft(_ signal: Int32, _ status: Int) throws {
     let folder = try TestFolder()
     var weights = WeightMaker()
     let shape = [512, 1024]
     let operations = try (0..<8).map { index in
-      Make.const("w\(index)", try weights.value(
-        .float16, shape, bytes: [UInt8](repeating: UInt8(index + 40), count: 1 << 20)))
+      Make.const("w\(index)", try Self.weight(index, shape, &weights))
     }
     let users = (0..<8).map { index in
       Make.operation("linear", ["x": "x", "weight": "w\(index)"], Make.tensor("y\(index)", [1, 512]))
@@ -44,17 +56,20 @@ import Testing
       8, [Make.tensor("x", [1, 1024])], operations + users,
       outputs: [Make.tensor("y0", [1, 512])])
     try TestPackage.write(model, to: folder("m.mlpackage"))
+    var isBegun = false
     let result = try Executable.run(
       ["quantize", "m.mlpackage", "--scale-search", "mse", "--threads", "1"], in: folder.path
     ) { process in
       // The signal comes when the work has begun.
       for _ in 0..<2000 {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        if names.contains(where: { $0.hasSuffix(".tmp") }) { break }
+        isBegun = names.contains { $0.hasSuffix(".tmp") }
+        if isBegun { break }
         usleep(1000)
       }
       kill(process, signal)
     }
+    #expect(isBegun)
     #expect(result.status == status, "\(result)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["m.mlpackage"])
   }

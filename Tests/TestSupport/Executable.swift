@@ -62,7 +62,7 @@ public enum Executable {
     process.standardError = error
     let ended = DispatchSemaphore(value: 0)
     process.terminationHandler = { _ in ended.signal() }
-    try process.run()
+    try unmasked { try process.run() }
     started(process.processIdentifier)
     var isTimedOut = false
     if ended.wait(timeout: .now() + timeLimit) == .timedOut {
@@ -75,6 +75,17 @@ public enum Executable {
       status: Int(process.terminationStatus) * (isSignal ? -1 : 1),
       output: String(decoding: try files.bytes("output"), as: UTF8.self),
       error: String(decoding: try files.bytes("error"), as: UTF8.self), isTimedOut: isTimedOut)
+  }
+
+  /// Runs `body` with no signal blocked: a process inherits the mask of the thread that starts it,
+  /// and the threads that run tests block most signals.
+  private static func unmasked(_ body: () throws -> Void) rethrows {
+    var none = sigset_t()
+    var previous = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, &previous)
+    defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+    try body()
   }
 
   private static func handle(_ files: TestFolder, _ name: String) throws -> FileHandle {
