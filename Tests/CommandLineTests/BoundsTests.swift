@@ -9,12 +9,13 @@ import Testing
 
 /// Small files that stand for very much memory.
 @Suite struct BoundsTests {
-  @Test(arguments: [
-    ("operations", [502, 2, 2, 3, 2], 3, []), ("inputs", [2], 1, []),
-    ("models", [202], 1, [0x08, 0x01]), ("layers", [500], 1, []),
-    ("strings", [502, 4, 2, 3, 1, 4], 1, []), ("unknown fields", [2], 900, []),
-    ("trees", [302, 1], 1, []),
-  ] as [(String, [UInt64], UInt64, [UInt8])])
+  @Test(
+    arguments: [
+      ("operations", [502, 2, 2, 3, 2], 3, []), ("inputs", [2], 1, []),
+      ("models", [202], 1, [0x08, 0x01]), ("layers", [500], 1, []),
+      ("strings", [502, 4, 2, 3, 1, 4], 1, []), ("unknown fields", [2], 900, []),
+      ("trees", [302, 1], 1, []),
+    ] as [(String, [UInt64], UInt64, [UInt8])])
   func memoryIsBounded(_ name: String, _ path: [UInt64], _ field: UInt64, _ item: [UInt8]) throws {
     let items = [[UInt8]](repeating: ProtoWriter.message(field, item), count: 1_000_000)
     let folder = try TestFolder()
@@ -50,7 +51,8 @@ import Testing
       Make.const("w\(index)", try Self.weight(index, shape, &weights))
     }
     let users = (0..<8).map { index in
-      Make.operation("linear", ["x": "x", "weight": "w\(index)"], Make.tensor("y\(index)", [1, 512]))
+      Make.operation(
+        "linear", ["x": "x", "weight": "w\(index)"], Make.tensor("y\(index)", [1, 512]))
     }
     let model = Make.model(
       8, [Make.tensor("x", [1, 1024])], operations + users,

@@ -82,7 +82,8 @@ enum Sample {
       version, [Make.tensor("x", [2, shape[1]], type)],
       [
         Make.const("w", value),
-        Make.operation("linear", ["x": "x", "weight": "w"], Make.tensor("y", [2, shape[0]], type)),
+        Make.operation(
+          "linear", ["x": "x", "weight": "w"], Make.tensor("y", [2, shape[0]], type)),
       ], outputs: [Make.tensor("y", [2, shape[0]], type)])
   }
 

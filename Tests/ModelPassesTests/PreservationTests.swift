@@ -214,8 +214,9 @@ import Testing
     for bits in [8, 4] {
       let run = try PassRun(model, QuantizePass(scheme: AffineScheme(bits: bits)))
       #expect(try run.row("w").status == .compressed)
-      #expect(try run.output.operations().filter { $0.name != "w" }
-        == run.before.operations().filter { $0.name != "w" })
+      #expect(
+        try run.output.operations().filter { $0.name != "w" }
+          == run.before.operations().filter { $0.name != "w" })
       #expect(try run.output.description == run.before.description)
     }
   }

@@ -65,7 +65,8 @@ import Testing
 
   static let consumers: [Consumer] = [
     Consumer(type: "conv", input: "weight", shape: [32, 16, 3, 3], axis: 0, blockAxis: 1),
-    Consumer(type: "conv_transpose", input: "weight", shape: [32, 24, 2, 2], axis: 1, blockAxis: 0),
+    Consumer(
+      type: "conv_transpose", input: "weight", shape: [32, 24, 2, 2], axis: 1, blockAxis: 0),
     Consumer(type: "linear", input: "weight", shape: [48, 64], axis: 0, blockAxis: 1),
     Consumer(type: "matmul", input: "y", shape: [64, 48], axis: 1, blockAxis: 0),
     Consumer(

@@ -30,7 +30,8 @@ import Testing
     let cases: [(only: [String], skip: [String], expected: [String])] = [
       ([], [], ["w1", "w2", "table"]), (["w1"], [], ["w1"]), (["w*"], [], ["w1", "w2"]),
       (["w?"], ["w2"], ["w1"]), (["op:linear"], [], ["w1", "w2"]), (["op:a*"], [], ["table"]),
-      (["second"], [], ["w2"]), (["*"], ["op:linear"], ["table"]), ([], ["first"], ["w2", "table"]),
+      (["second"], [], ["w2"]), (["*"], ["op:linear"], ["table"]),
+      ([], ["first"], ["w2", "table"]),
       (["w1", "table"], [], ["w1", "table"]), (["op:first"], [], []), (["nothing"], [], []),
     ]
     for (only, skip, expected) in cases {

@@ -117,19 +117,20 @@ import Testing
       Make.const("score", Value(.float32, [], .floats([0.1]))),
       Make.const("most", .int32(4)), Make.const("each", .bool(false)),
     ]
-    let model = try Sample.linear(6, type: .float32).appending(fixed + [
-      GraphOperation(
-        type: "non_maximum_suppression",
-        inputs: [
-          "boxes": .name("boxes"), "scores": .name("scores"), "iou_threshold": .name("iou"),
-          "score_threshold": .name("score"), "max_boxes": .name("most"),
-          "per_class_suppression": .name("each"),
-        ],
-        outputs: [
-          Make.tensor("b", [1, 4, 4], .float32), Make.tensor("s", [1, 4, 2], .float32),
-          Make.tensor("i", [1, 4], .int32), Make.tensor("n", [1], .int32),
-        ], attributes: ["name": .string("nms")])
-    ])
+    let model = try Sample.linear(6, type: .float32).appending(
+      fixed + [
+        GraphOperation(
+          type: "non_maximum_suppression",
+          inputs: [
+            "boxes": .name("boxes"), "scores": .name("scores"), "iou_threshold": .name("iou"),
+            "score_threshold": .name("score"), "max_boxes": .name("most"),
+            "per_class_suppression": .name("each"),
+          ],
+          outputs: [
+            Make.tensor("b", [1, 4, 4], .float32), Make.tensor("s", [1, 4, 2], .float32),
+            Make.tensor("i", [1, 4], .int32), Make.tensor("n", [1], .int32),
+          ], attributes: ["name": .string("nms")])
+      ])
     guard var program = model.program, var function = program.functions["main"],
       var block = function.activeBlock
     else { return }

@@ -39,12 +39,14 @@ public enum Executable {
   ///   - started: Called with the process's id while it runs.
   public static func run(
     _ arguments: [String], in folder: String, environment: [String: String] = [:],
-    fileSizeLimit: Int? = nil, memoryLimit: Int? = nil, timeLimit: Double = 60, started: (Int32) -> Void = { _ in }
+    fileSizeLimit: Int? = nil, memoryLimit: Int? = nil, timeLimit: Double = 60,
+    started: (Int32) -> Void = { _ in }
   ) throws -> RunResult {
     let files = try TestFolder()
     let process = Process()
-    let limits = [fileSizeLimit.map { "ulimit -f \($0)" }, memoryLimit.map { "ulimit -v \($0)" }]
-      .compactMap { $0 }
+    let limits = [
+      fileSizeLimit.map { "ulimit -f \($0)" }, memoryLimit.map { "ulimit -v \($0)" },
+    ].compactMap { $0 }
     if !limits.isEmpty {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments =
