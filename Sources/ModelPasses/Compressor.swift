@@ -75,7 +75,7 @@ public struct Compressor: Sendable {
       writer?.discard()
       return ledger
     }
-    try apply(outcome, index, to: &model)
+    ledger.notes += try apply(outcome, index, to: &model)
     try verify(model, knownFindings)
     if let writer {
       let specification = try ModelEncoder.encode(model)
@@ -134,6 +134,12 @@ public struct Compressor: Sendable {
     var seenConstants: Set<Int> = []
     var seenPlaces: Set<WeightKey> = []
     let defaultFile = Compressor.firstWeightFile(of: model)
+    func carry(_ weight: Weight) {
+      guard seenPlaces.insert(weight.key).inserted else { return }
+      items.append(
+        AssemblyItem(
+          source: weight.source, fileName: weight.reference.fileName, key: weight.key))
+    }
     forEachOperation(of: model) { site, operation in
       if let number = index.bySite[site], let recipe = plan.recipes[number] {
         guard seenConstants.insert(number).inserted else { return }
@@ -145,16 +151,9 @@ public struct Compressor: Sendable {
             key: weight?.key, encoding: .init(constant: number, recipe: recipe)))
         return
       }
-      operation.forEachValue { value in
-        value.forEachWeight { weight in
-          guard seenPlaces.insert(weight.key).inserted else { return }
-          items.append(
-            AssemblyItem(
-              source: weight.source, fileName: weight.reference.fileName,
-              key: weight.key))
-        }
-      }
+      operation.forEachValue { $0.forEachWeight(carry) }
     }
+    model.forEachProgram { program, _ in program.forEachAttributeWeight(carry) }
     return items
   }
 
@@ -165,9 +164,12 @@ public struct Compressor: Sendable {
   }
 
   /// Moves carried weights to their new places and puts the encoded constants in.
+  ///
+  /// - Returns: Notes on what could not be kept.
   private func apply(
     _ outcome: WeightAssembly.Outcome, _ index: ConstantIndex, to model: inout Model
-  ) throws {
+  ) throws -> [String] {
+    var notes: [String] = []
     try model.updateEachProgram { model, place in
       guard var program = model.program else { return }
       program.updateEachWeight { weight in
@@ -184,7 +186,13 @@ public struct Compressor: Sendable {
             guard let number = index.bySite[site], let encoded = outcome.encoded[number] else {
               return
             }
-            edits.append(.replace(path, with: Compressor.replacement(of: operation, encoded)))
+            let (operations, dropped) = Compressor.replacement(of: operation, encoded)
+            edits.append(.replace(path, with: operations))
+            for attribute in dropped {
+              notes.append(
+                "\(name)/\(operation.name): the attribute \"\(attribute)\" is dropped, "
+                  + "\(operations.last?.type ?? "") takes none")
+            }
           }
           if edits.isEmpty { continue }
           patches.append(
@@ -194,24 +202,31 @@ public struct Compressor: Sendable {
       try program.apply(patches)
       model.program = program
     }
+    return notes
   }
 
-  /// The operations for an encoded constant; what the constant had beside its value is kept.
+  /// The operations for an encoded constant; what the constant had beside its value is kept, but
+  /// not its extra attributes where an operation reads attributes as parameters.
   private static func replacement(
     of constant: GraphOperation, _ encoded: EncodedConstant
-  ) -> [GraphOperation] {
-    guard let output = constant.outputs.first else { return [constant] }
+  ) -> (operations: [GraphOperation], dropped: [String]) {
+    guard let output = constant.outputs.first else { return ([constant], []) }
     var operations = encoded.prepared.operations(
       output: output.name, name: constant.name, parts: encoded.parts)
-    guard var last = operations.popLast() else { return [constant] }
+    guard var last = operations.popLast() else { return ([constant], []) }
     if last.outputs.first?.type?.tensor?.dataType == output.type?.tensor?.dataType {
       last.outputs[0] = output
     }
+    var dropped: [String] = []
     for (name, value) in constant.attributes where name != "val" && name != "name" {
-      if last.attributes[name] == nil { last.attributes[name] = value }
+      if last.isConstexpr {
+        dropped.append(name)
+      } else if last.attributes[name] == nil {
+        last.attributes[name] = value
+      }
     }
     last.unknownFields = constant.unknownFields
-    return operations + [last]
+    return (operations + [last], dropped)
   }
 
   private static func errors(in model: Model) -> Set<String> {
