@@ -1,0 +1,195 @@
+#include <math.h>
+
+#include "CKernels.h"
+
+#pragma STDC FP_CONTRACT OFF
+
+// Optimal segmentation of sorted weighted values. The gain of a segment is S1*S1/S0; the best sum
+// of gains minus lambda per segment is a recursion with the Monge property, solved in one pass
+// over a queue of candidates (Wilber 1988; Gronlund et al., "Fast exact k-means in 1D", 2017).
+
+typedef struct {
+  const double *s0, *s1;
+  size_t n;
+} points;
+
+static inline double gain(points p, size_t i, size_t j) {
+  double d1 = p.s1[j] - p.s1[i], d0 = p.s0[j] - p.s0[i];
+  return d1 * d1 / d0;
+}
+
+// The number of segments of the best path for `lambda`; `space->from` holds the path.
+static size_t pass(points p, double lambda, mlt_kmeans_space *space) {
+  double *best = space->best;
+  uint32_t *from = space->from, *candidates = space->candidates, *starts = space->starts;
+  size_t n = p.n, head = 0, tail = 0;
+  best[0] = 0;
+  candidates[0] = 0;
+  starts[0] = 1;
+  for (size_t j = 1; j <= n; j++) {
+    if (head < tail && starts[head + 1] <= j) head++;
+    size_t i = candidates[head];
+    double value = best[i] + gain(p, i, j) - lambda;
+    best[j] = value;
+    from[j] = (uint32_t)i;
+    if (j == n) break;
+    for (;;) {
+      size_t start = starts[tail] > j ? starts[tail] : j + 1, other = candidates[tail];
+      double rival = best[other];
+      if (value + gain(p, j, start) >= rival + gain(p, other, start)) {
+        if (tail > head) {
+          tail--;
+          continue;
+        }
+        candidates[tail] = (uint32_t)j;
+        starts[tail] = (uint32_t)(j + 1);
+        break;
+      }
+      // The rival is better at `low`; j is better at `high`, if there is such a row.
+      size_t low = start, step = 1, high;
+      for (;;) {
+        high = low + step;
+        if (high >= n) {
+          high = low < n && value + gain(p, j, n) >= rival + gain(p, other, n) ? n : 0;
+          break;
+        }
+        if (value + gain(p, j, high) >= rival + gain(p, other, high)) break;
+        low = high;
+        step *= 2;
+      }
+      if (high == 0) break;
+      while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (value + gain(p, j, middle) >= rival + gain(p, other, middle)) high = middle;
+        else low = middle;
+      }
+      tail++;
+      candidates[tail] = (uint32_t)j;
+      starts[tail] = (uint32_t)high;
+      break;
+    }
+  }
+  size_t count = 0;
+  for (size_t j = n; j > 0; j = from[j]) count++;
+  return count;
+}
+
+static void trace(const uint32_t *from, size_t n, size_t count, uint32_t *bounds) {
+  for (size_t j = n; count > 0; j = from[j]) bounds[count--] = (uint32_t)j;
+  bounds[0] = 0;
+}
+
+// A path of k segments from two optimal ones of fewer and of more segments between which the
+// optimum is linear in their number: the start of the longer one, then the rest of the shorter
+// one (Aggarwal, Schieber, Tokuyama 1994).
+static void splice(points p, size_t k, double few, double many, mlt_kmeans_space *space,
+                   uint32_t *bounds) {
+  size_t fewer = pass(p, few, space);
+  if (fewer >= k) {  // equal by another path of the same value
+    if (fewer == k) {
+      trace(space->from, p.n, k, bounds);
+      return;
+    }
+    fewer = 0;
+  } else {
+    trace(space->from, p.n, fewer, bounds);
+  }
+  if (fewer == 0) {
+    fewer = 1;
+    bounds[0] = 0;
+    bounds[1] = (uint32_t)p.n;
+  }
+  size_t more = pass(p, many, space);
+  uint32_t *longer = space->candidates;
+  trace(space->from, p.n, more, longer);
+  if (more <= k) {
+    for (size_t i = 0; i <= more; i++) bounds[i] = longer[i];
+    for (size_t i = more + 1; i <= k; i++) bounds[i] = (uint32_t)p.n;
+    return;
+  }
+  size_t shift = k - fewer;
+  for (size_t i = 0; i < fewer; i++) {
+    if (bounds[i] <= longer[i + shift] && longer[i + shift + 1] <= bounds[i + 1]) {
+      for (size_t j = fewer; j > i; j--) bounds[j + shift] = bounds[j];
+      for (size_t j = 0; j <= i + shift; j++) bounds[j] = longer[j];
+      return;
+    }
+  }
+}
+
+// A lambda whose best path has k segments; `bounds` are written when not null.
+static double search(points p, size_t k, double guess, mlt_kmeans_space *space, double *coarse,
+                     uint32_t *bounds) {
+  const size_t skip = 16;
+  if (p.n / skip >= 16 * k) {
+    size_t n = p.n / skip, rest = p.n % skip != 0;
+    double *s0 = coarse, *s1 = coarse + n + rest + 1;
+    for (size_t i = 0; i <= n; i++) s0[i] = p.s0[i * skip], s1[i] = p.s1[i * skip];
+    if (rest) s0[n + 1] = p.s0[p.n], s1[n + 1] = p.s1[p.n];
+    points thin = {s0, s1, n + rest};
+    guess = search(thin, k, guess, space, coarse + 2 * (n + rest + 1), 0);
+  }
+  double lambda = guess, many = 0, few = 0, gain_many = 0, gain_few = 0;
+  size_t more = 0, fewer = 0;
+  const double offset = 0.95, target = log((double)k + offset);
+  for (int step = 0;; step++) {
+    size_t count = pass(p, lambda, space);
+    if (count == k) {
+      if (bounds) trace(space->from, p.n, k, bounds);
+      return lambda;
+    }
+    int bracketed = more && fewer;
+    if (bracketed && (count >= more || count <= fewer)) {
+      if (step % 2 == 1 || step > 100) break;
+    }
+    if (count > k) {
+      many = lambda, more = count, gain_many = space->best[p.n] + lambda * (double)count;
+    } else {
+      few = lambda, fewer = count, gain_few = space->best[p.n] + lambda * (double)count;
+    }
+    if (!bounds && step >= 8) return lambda;
+    if (!more || !fewer) {
+      double ratio = ((double)count + offset) / ((double)k + offset);
+      double factor = ratio * ratio * ratio;
+      if (step > 3) factor *= factor;
+      if (count > k) lambda *= factor > 1.02 ? factor : 1.02;
+      else lambda *= factor < 0.98 ? factor : 0.98;
+      if (!(lambda > 0x1p-1000)) lambda = 0x1p-1000;
+      if (lambda > 0x1p1000) lambda = 0x1p1000;
+      if (step > 400) break;
+      continue;
+    }
+    // Odd steps take the slope of the chord, at which a path between the two is the best one or
+    // there is none; even ones narrow.
+    double chord = (gain_many - gain_few) / (double)(more - fewer);
+    if (step % 2 == 0 && step > 4) {
+      if (!(chord > many && chord < few)) break;
+      lambda = chord;
+    } else if (step > 8) {
+      lambda = sqrt(many) * sqrt(few);
+    } else {
+      double high = log((double)more + offset), low = log((double)fewer + offset);
+      double t = (high - target) / (high - low);
+      t = t < 0.02 ? 0.02 : t > 0.98 ? 0.98 : t;
+      lambda = exp(log(many) + t * (log(few) - log(many)));
+    }
+    if (!(lambda > many && lambda < few)) break;
+  }
+  if (bounds) splice(p, k, few, many, space, bounds);
+  return lambda;
+}
+
+void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, double guess,
+                      mlt_kmeans_space *space, uint32_t *bounds) {
+  if (k >= n) {
+    for (size_t i = 0; i <= k; i++) bounds[i] = (uint32_t)(i < n ? i : n);
+    return;
+  }
+  bounds[0] = 0;
+  bounds[k] = (uint32_t)n;
+  if (k == 1) return;
+  points p = {s0, s1, n};
+  search(p, k, guess, space, space->coarse, bounds);
+}
+
+size_t mlt_kmeans_coarse_count(size_t n) { return n / 4 + 64; }
