@@ -54,11 +54,11 @@ let package = Package(
     .testTarget(name: "ModelOperationsTests", dependencies: ["ModelOperations", "TestSupport"]),
     .testTarget(
       name: "ModelSpecTests", dependencies: ["CModelSchemas", "ModelSpec", "TestSupport"]),
-    .testTarget(name: "ModelPassesTests", dependencies: ["ModelPasses", "TestSupport"]),
+    .testTarget(name: "ModelPassesTests", dependencies: ["ModelToolchain", "TestSupport"]),
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
     .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["mlt", "TestSupport"], exclude: ["Cases"]),
+      name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"], exclude: ["Cases"]),
   ],
   swiftLanguageModes: [.v6]
 )

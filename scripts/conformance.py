@@ -178,17 +178,24 @@ def graph(block, names=None):
     return lines, list(block.outputs)
 
 
+def identity(operation):
+    """What an operation of a graph is, apart from its inputs and blocks."""
+    kind, _, outputs, attributes, _ = operation
+    return kind, tuple(outputs), tuple(attributes)
+
+
 def same_graph(before, after, raised):
     """Whether two graphs agree. A raised version may add operations in front of inputs."""
     if not raised:
         return before == after
-    rest = {tuple(operation[2]): operation for operation in after[0]}
-    added = rest.keys() - {tuple(operation[2]) for operation in before[0]}
+    rest = {identity(operation): operation for operation in after[0]}
+    added = rest.keys() - {identity(operation) for operation in before[0]}
     # An output stands as serialized name and type: byte 1 is the length of the name.
-    names = {output[2 : 2 + output[1]].decode() for outputs in added for output in outputs}
-    for kind, inputs, outputs, attributes, blocks in before[0]:
-        other = rest.get(tuple(outputs))
-        if other is None or other[0] != kind or other[3] != attributes:
+    names = {output[2 : 2 + output[1]].decode() for item in added for output in item[1]}
+    for operation in before[0]:
+        inputs, blocks = operation[1], operation[4]
+        other = rest.get(identity(operation))
+        if other is None:
             return False
         bound = dict(other[1])
         for key, values in inputs:
@@ -536,12 +543,13 @@ def main():
                     lambda: check_half(mlt, paths[name], before, options, directory),
                 )
 
+        quantizations = [], ["--bits", "4"], ["--target-os", "iOS26"]
         others = glob.glob(os.path.join(DATA, "models", "*.mlpackage"))
         others += glob.glob(os.path.join(ROOT, "samples", "*.mlpackage"))
         for path in sorted(others):
             name = os.path.basename(path)
             group = "other programs"
-            for options in ([], ["--bits", "4"]) if wanted(group) else ():
+            for options in quantizations if wanted(group) else ():
                 report.run(
                     group,
                     " ".join([name, *options]),
@@ -551,7 +559,7 @@ def main():
         shared = os.environ.get("MLT_SHARED") or os.path.join(ROOT, "..", "shared")
         for path in sorted(glob.glob(os.path.join(shared, "models", "*", "*.mlpackage"))):
             name = os.path.basename(path)
-            for options in ([], ["--bits", "4"]) if wanted(group) else ():
+            for options in quantizations if wanted(group) else ():
                 report.run(
                     group,
                     " ".join([name, *options]),

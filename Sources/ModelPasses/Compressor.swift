@@ -70,7 +70,7 @@ public struct Compressor: Sendable {
       state.ledger.version.reason = nil
       return state.ledger
     }
-    try apply(outcome, index, to: &state.model)
+    state.ledger.notes += try apply(outcome, index, to: &state.model)
     try verify(state.model, knownFindings)
     if let writer {
       let specification = try ModelEncoder.encode(state.model)
@@ -166,6 +166,12 @@ public struct Compressor: Sendable {
     var seenConstants: Set<Int> = []
     var seenPlaces: Set<WeightKey> = []
     let defaultFile = Compressor.firstWeightFile(of: model)
+    func carry(_ weight: Weight) {
+      guard seenPlaces.insert(weight.key).inserted else { return }
+      items.append(
+        AssemblyItem(
+          source: weight.source, fileName: weight.reference.fileName, weights: [weight]))
+    }
     forEachOperation(of: model) { site, operation in
       if let number = index.byUpstream[site], plan.recipes[number] != nil { return }
       if let number = index.bySite[site], let recipe = plan.recipes[number] {
@@ -178,15 +184,9 @@ public struct Compressor: Sendable {
             weights: constant.weights, encoding: .init(constant: number, recipe: recipe)))
         return
       }
-      operation.forEachValue { value in
-        value.forEachWeight { weight in
-          guard seenPlaces.insert(weight.key).inserted else { return }
-          items.append(
-            AssemblyItem(
-              source: weight.source, fileName: weight.reference.fileName, weights: [weight]))
-        }
-      }
+      operation.forEachValue { $0.forEachWeight(carry) }
     }
+    model.forEachProgram { program, _ in program.forEachAttributeWeight(carry) }
     return items
   }
 
@@ -197,9 +197,12 @@ public struct Compressor: Sendable {
   }
 
   /// Moves carried weights to their new places and puts the encoded constants in.
+  ///
+  /// - Returns: Notes on what could not be kept.
   private func apply(
     _ outcome: WeightAssembly.Outcome, _ index: ConstantIndex, to model: inout Model
-  ) throws {
+  ) throws -> [String] {
+    var notes: [String] = []
     try model.updateEachProgram { model, place in
       guard var program = model.program else { return }
       program.updateEachWeight { weight in
@@ -215,7 +218,13 @@ public struct Compressor: Sendable {
             if let number = index.byUpstream[site], outcome.encoded[number] != nil {
               edits.append(.replace(path, with: []))
             } else if let number = index.bySite[site], let encoded = outcome.encoded[number] {
-              edits.append(.replace(path, with: Compressor.replacement(of: operation, encoded)))
+              let (operations, dropped) = Compressor.replacement(of: operation, encoded)
+              edits.append(.replace(path, with: operations))
+              for attribute in dropped {
+                notes.append(
+                  "\(name)/\(operation.name): the attribute \"\(attribute)\" is dropped, "
+                    + "\(operations.last?.type ?? "") takes none")
+              }
             }
           }
           if edits.isEmpty { continue }
@@ -226,25 +235,32 @@ public struct Compressor: Sendable {
       try program.apply(patches)
       model.program = program
     }
+    return notes
   }
 
-  /// The operations for an encoded constant; what a plain constant had beside its value is kept.
+  /// The operations for an encoded constant; what a plain constant had beside its value is kept, but
+  /// not its extra attributes where an operation reads attributes as parameters.
   private static func replacement(
     of constant: GraphOperation, _ encoded: EncodedConstant
-  ) -> [GraphOperation] {
-    guard let output = constant.outputs.last else { return [constant] }
+  ) -> (operations: [GraphOperation], dropped: [String]) {
+    guard let output = constant.outputs.last else { return ([constant], []) }
     var operations = encoded.prepared.operations(
       output: output.name, name: constant.name, parts: encoded.parts)
-    guard var last = operations.popLast() else { return [constant] }
+    guard var last = operations.popLast() else { return ([constant], []) }
     if last.outputs.first?.type?.tensor?.dataType == output.type?.tensor?.dataType {
       last.outputs[0] = output
     }
-    guard constant.isConst else { return operations + [last] }
+    guard constant.isConst else { return (operations + [last], []) }
+    var dropped: [String] = []
     for (name, value) in constant.attributes where name != "val" && name != "name" {
-      if last.attributes[name] == nil { last.attributes[name] = value }
+      if last.isConstexpr {
+        dropped.append(name)
+      } else if last.attributes[name] == nil {
+        last.attributes[name] = value
+      }
     }
     last.unknownFields = constant.unknownFields
-    return operations + [last]
+    return (operations + [last], dropped)
   }
 
   private static func errors(in model: Model) -> Set<String> {

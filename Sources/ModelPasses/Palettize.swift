@@ -259,15 +259,13 @@ struct PalettizedWeight: PreparedWeight {
 
   func operations(output: String, name: String, parts: [Value]) -> [GraphOperation] {
     if isFlat {
-      let shape = source.shape.map { UInt32(truncatingIfNeeded: $0) }
-      let bytes = shape.withUnsafeBytes { Array($0) }
       return [
         GraphOperation(
           type: "constexpr_lut_to_dense",
           outputs: [NamedValueType(output, .tensor(source.elementType, source.shape))],
           attributes: [
             "name": .string(name), "indices": parts[0], "lut": parts[1],
-            "shape": Value(.uint32, [shape.count], .bytes(bytes)),
+            "shape": .uint32s(source.shape),
           ])
       ]
     }

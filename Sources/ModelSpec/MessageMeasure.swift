@@ -85,3 +85,26 @@ struct MessageMeasure {
     }
   }
 }
+
+/// What is left of the memory that the parts of a specification which are read by hand may take.
+final class MemoryBudget {
+  private var rest: Int
+  private let limit: Int
+
+  /// The budget for a file of `size` bytes.
+  init(size: Int) {
+    limit = MessageMeasure.maximumMemory(size: size)
+    rest = limit
+  }
+
+  /// Takes the memory of a value of type `T`.
+  ///
+  /// - Throws: ``SpecError`` when it is not left.
+  func take<T>(_: T.Type, at offset: Int) throws(SpecError) {
+    rest -= MemoryLayout<T>.stride
+    if rest < 0 {
+      throw SpecError(
+        "the specification would take more than \(limit >> 20) MB of memory", offset: offset)
+    }
+  }
+}

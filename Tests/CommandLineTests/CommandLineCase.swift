@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A test of the executable, as a folder of files:
+/// A test of the executable, as a folder of files.
 ///
 /// - `command`: command lines, each a line of words; those before the last must succeed. Words with
 ///   spaces stand in double quotes. `{data}` is the folder of conformance data, `{work}` the folder

@@ -11,7 +11,9 @@ struct DenseWeightTests {
       String($0.split(separator: "/").last?.dropLast(".mlpackage".count) ?? "")
     }
 
-  @Test func allPackagesAreThere() { #expect(Self.packages.filter { !$0.hasPrefix("base_") }.count == 50) }
+  @Test func allPackagesAreThere() {
+    #expect(Self.packages.filter { !$0.hasPrefix("base_") }.count == 50)
+  }
 
   @Test(arguments: packages)
   func decodedWeightsAreExact(_ name: String) throws {

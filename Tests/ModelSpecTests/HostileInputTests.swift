@@ -55,16 +55,17 @@ import Testing
   }
 
   /// Ways that lead from a message to itself.
-  @Test(arguments: [
-    ("operations in blocks", [502, 2, 2, 3, 2], [3, 4]),
-    ("tuple types", [502, 2, 2, 1, 2], [3, 1]), ("list types", [502, 2, 2, 1, 2], [2, 1]),
-    ("dictionary types", [502, 2, 2, 1, 2], [4, 2]), ("state types", [502, 2, 2, 1, 2], [5, 1]),
-    ("tensor attributes", [502, 2, 2, 1, 2], [1, 4, 2, 2]),
-    ("tuple values", [502, 4, 2], [3, 2, 1]), ("list values", [502, 4, 2], [3, 3, 1]),
-    ("dictionary keys", [502, 4, 2], [3, 4, 1, 1]), ("pipelines", [], [202, 1]),
-    ("pipelines in classifiers", [], [200, 1, 1]),
-    ("branches", [500], [1, 605, 1]), ("loops", [403], [1, 615, 4]),
-  ] as [(String, [UInt64], [UInt64])])
+  @Test(
+    arguments: [
+      ("operations in blocks", [502, 2, 2, 3, 2], [3, 4]),
+      ("tuple types", [502, 2, 2, 1, 2], [3, 1]), ("list types", [502, 2, 2, 1, 2], [2, 1]),
+      ("dictionary types", [502, 2, 2, 1, 2], [4, 2]), ("state types", [502, 2, 2, 1, 2], [5, 1]),
+      ("tensor attributes", [502, 2, 2, 1, 2], [1, 4, 2, 2]),
+      ("tuple values", [502, 4, 2], [3, 2, 1]), ("list values", [502, 4, 2], [3, 3, 1]),
+      ("dictionary keys", [502, 4, 2], [3, 4, 1, 1]), ("pipelines", [], [202, 1]),
+      ("pipelines in classifiers", [], [200, 1, 1]),
+      ("branches", [500], [1, 605, 1]), ("loops", [403], [1, 615, 4]),
+    ] as [(String, [UInt64], [UInt64])])
   func nestedAMillionDeep(_ name: String, _ start: [UInt64], _ loop: [UInt64]) throws {
     let most = name == "pipelines" ? 1_000_000 : 100_000
     for count in [90, most / loop.count] {

@@ -34,18 +34,23 @@ public enum Executable {
   ///   - folder: The working directory.
   ///   - environment: Variables added to the test's own.
   ///   - fileSizeLimit: The largest file that the process may write, in units of 512 bytes.
+  ///   - memoryLimit: The largest address space of the process in kilobytes.
   ///   - timeLimit: Seconds after which the process is killed.
   ///   - started: Called with the process's id while it runs.
   public static func run(
     _ arguments: [String], in folder: String, environment: [String: String] = [:],
-    fileSizeLimit: Int? = nil, timeLimit: Double = 60, started: (Int32) -> Void = { _ in }
+    fileSizeLimit: Int? = nil, memoryLimit: Int? = nil, timeLimit: Double = 60,
+    started: (Int32) -> Void = { _ in }
   ) throws -> RunResult {
     let files = try TestFolder()
     let process = Process()
-    if let fileSizeLimit {
+    let limits = [
+      fileSizeLimit.map { "ulimit -f \($0)" }, memoryLimit.map { "ulimit -v \($0)" },
+    ].compactMap { $0 }
+    if !limits.isEmpty {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments =
-        ["-c", "ulimit -f \(fileSizeLimit); exec \"$0\" \"$@\"", path] + arguments
+        ["-c", "\(limits.joined(separator: "; ")); exec \"$0\" \"$@\"", path] + arguments
     } else {
       process.executableURL = URL(fileURLWithPath: path)
       process.arguments = arguments
@@ -59,7 +64,7 @@ public enum Executable {
     process.standardError = error
     let ended = DispatchSemaphore(value: 0)
     process.terminationHandler = { _ in ended.signal() }
-    try process.run()
+    try unmasked { try process.run() }
     started(process.processIdentifier)
     var isTimedOut = false
     if ended.wait(timeout: .now() + timeLimit) == .timedOut {
@@ -72,6 +77,17 @@ public enum Executable {
       status: Int(process.terminationStatus) * (isSignal ? -1 : 1),
       output: String(decoding: try files.bytes("output"), as: UTF8.self),
       error: String(decoding: try files.bytes("error"), as: UTF8.self), isTimedOut: isTimedOut)
+  }
+
+  /// Runs `body` with no signal blocked: a process inherits the mask of the thread that starts it,
+  /// and the threads that run tests block most signals.
+  private static func unmasked(_ body: () throws -> Void) rethrows {
+    var none = sigset_t()
+    var previous = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, &previous)
+    defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+    try body()
   }
 
   private static func handle(_ files: TestFolder, _ name: String) throws -> FileHandle {

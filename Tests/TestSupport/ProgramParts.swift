@@ -130,6 +130,7 @@ public struct RandomNumbers: RandomNumberGenerator {
   /// The sequence of `seed`.
   public init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
 
+  /// The next number.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state

@@ -27,8 +27,7 @@ public enum TestData {
   /// The path of a file of the conformance data.
   public static func conformance(_ name: String) -> String { "\(conformance ?? "")/\(name)" }
 
-  /// Models below the folders at hand, real ones included: packages, and specifications on their
-  /// own. Each once, sorted.
+  /// Models below the folders that are there, sorted: packages, and specification files.
   public static func models(in folders: [String]) throws -> [String] {
     var models: [String] = []
     for folder in folders where TestFiles.exists(folder) {
