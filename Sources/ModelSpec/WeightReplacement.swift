@@ -106,14 +106,18 @@ extension NeuralNetwork {
   ///
   /// - Throws: ``SpecError`` for a payload that is no such message.
   public init(typeName: String, payload: [UInt8]) throws(SpecError) {
+    try self.init(typeName: typeName, payload: payload, budget: MemoryBudget(size: payload.count))
+  }
+
+  private init(typeName: String, payload: [UInt8], budget: MemoryBudget) throws(SpecError) {
     guard let field = ModelKinds.field(name: typeName), let descriptor = messageDescriptor(of: field)
     else { throw SpecError("there is no model kind \"\(typeName)\"", kind: .unsupported) }
-    let layers = try payload.withUnsafeBytes { bytes in
+    let layers = payload.withUnsafeBytes { bytes in
       Result { () throws(SpecError) in
-        try NeuralNetworkDecoder(bytes).layers(0..<payload.count, descriptor: descriptor)
+        try NeuralNetworkDecoder(bytes, budget: budget).layers(0..<payload.count, descriptor: descriptor)
       }
     }
-    self.init(typeName: typeName, payload: payload, layers: try layers.get())
+    try self.init(typeName: typeName, payload: payload, layers: layers.get())
   }
 
   /// The network with new values for some weights; everything but their messages and the lengths
@@ -123,10 +127,9 @@ extension NeuralNetwork {
   public func replacing(_ replacements: [WeightReplacement]) throws(SpecError) -> NeuralNetwork {
     if replacements.isEmpty { return self }
     let result = payload.withUnsafeBytes { bytes in
-      Result { () throws(SpecError) in
-        try PayloadRewriter(bytes, replacements).rewritten()
-      }
+      Result { () throws(SpecError) in try PayloadRewriter(bytes, replacements).rewritten() }
     }
-    return try NeuralNetwork(typeName: typeName, payload: try result.get())
+    return try NeuralNetwork(
+      typeName: typeName, payload: result.get(), budget: MemoryBudget(size: payload.count))
   }
 }

@@ -71,6 +71,15 @@ public enum NeuralNetworkSupport: Sendable {
   /// The pass decides for every candidate.
   case decided(@Sendable (NetworkWeightFacts) -> NetworkWeightDecision)
 
+  /// What the ledger says when there are neural networks.
+  var note: String? {
+    switch self {
+    case .unsupported(let reason): "neural networks are kept: \(reason)"
+    case .scheme(_, let note): note
+    case .decided: nil
+    }
+  }
+
   /// The decision on a candidate.
   func decide(_ facts: NetworkWeightFacts) -> NetworkWeightDecision {
     switch self {
