@@ -34,7 +34,12 @@ struct NamePattern: Sendable {
     switch kind {
     case .exact: name == text
     case .glob(let pattern): pattern.matches(name: name, consumers: [])
-    case .regex(let body): (try? Regex(body))?.firstMatch(in: name)?.0.isEmpty == false
+    case .regex(let body):
+      if let regex = try? Regex(body), let match = try? regex.firstMatch(in: name) {
+        !match.range.isEmpty
+      } else {
+        false
+      }
     }
   }
 }
