@@ -84,6 +84,7 @@ struct ChannelFit {
   }
 
   private func neighbours(_ parameters: LinearParameters) -> [LinearParameters] {
+    guard parameters.scale.isFinite else { return [] }
     let scales = [parameters.scale, parameters.scale.nextUp, parameters.scale.nextDown]
     return scales.map {
       scheme.isSymmetric ? symmetric($0) : LinearParameters(scale: $0, bias: parameters.bias)
