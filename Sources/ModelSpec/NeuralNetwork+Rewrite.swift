@@ -15,7 +15,8 @@ extension NeuralNetwork {
   private init(
     typeName: String, payload: [UInt8], budget: MemoryBudget, isMeasured: Bool
   ) throws(SpecError) {
-    guard let field = ModelKinds.field(name: typeName), let descriptor = messageDescriptor(of: field)
+    guard let field = ModelKinds.field(name: typeName),
+      let descriptor = messageDescriptor(of: field)
     else { throw SpecError("there is no model kind \"\(typeName)\"", kind: .unsupported) }
     let layers = payload.withUnsafeBytes { bytes in
       Result { () throws(SpecError) in

@@ -22,6 +22,7 @@ public struct WeightReplacement: Sendable {
 
   /// The weight, as the network has it now.
   public var weight: NeuralNetworkWeight
+  /// Its new values.
   public var content: Content
 
   /// The replacement of a weight's values by `content`.

@@ -34,7 +34,9 @@ import Testing
   }
 
   @Test(arguments: schemes) func constantChannelsAreExact(_ scheme: LinearScheme) throws {
-    for value: Float in [0, -0.0, 1, -3.5e-12, Float(bitPattern: 71362), .greatestFiniteMagnitude, 65504] {
+    for value: Float in [
+      0, -0.0, 1, -3.5e-12, Float(bitPattern: 71362), .greatestFiniteMagnitude, 65504,
+    ] {
       let values = [Float](repeating: value, count: 9)
       let coding = try coded(values, scheme)
       #expect(decoded(coding, bits: scheme.bits, count: 9) == values)
@@ -45,7 +47,8 @@ import Testing
   @Test(arguments: schemes) func twoValuesAreExact(_ scheme: LinearScheme) throws {
     // Neighbours, tiny values, denormals.
     for (low, high): (Float, Float) in [
-      (1, Float(1).nextUp), (-1e-9, 1e-9), (0, .leastNonzeroMagnitude), (-Float(bitPattern: 700), Float(bitPattern: 1400)),
+      (1, Float(1).nextUp), (-1e-9, 1e-9), (0, .leastNonzeroMagnitude),
+      (-Float(bitPattern: 700), Float(bitPattern: 1400)),
       (1000, Float(1000).nextUp.nextUp), (-7, 9),
     ] {
       let values = [low, high, high, low, low]

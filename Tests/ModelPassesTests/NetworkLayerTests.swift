@@ -73,26 +73,33 @@ import Testing
       [(8, "weights", [14, 10], 0), (9, "bias", [14], nil)]),
     kind(
       "batchnorm", 160, [(1, 16)],
-      [(15, "gamma", [16], nil), (16, "beta", [16], nil), (17, "mean", [16], nil),
-        (18, "variance", [16], nil)]),
+      [
+        (15, "gamma", [16], nil), (16, "beta", [16], nil), (17, "mean", [16], nil),
+        (18, "variance", [16], nil),
+      ]),
     kind(
       "scale", 245, [], lists: [(1, [16, 2, 3]), (4, [16])],
       [(2, "scale", [16, 2, 3], nil), (5, "bias", [16], nil)]),
     kind("bias", 250, [], lists: [(1, [4, 5])], [(2, "bias", [4, 5], nil)]),
     kind("loadConstant", 290, [], lists: [(1, [2, 5, 6])], [(2, "data", [2, 5, 6], nil)]),
-    kind("loadConstantND", 1070, [], lists: [(1, [2, 2, 5, 6])], [(2, "data", [2, 2, 5, 6], nil)]),
+    kind(
+      "loadConstantND", 1070, [], lists: [(1, [2, 2, 5, 6])], [(2, "data", [2, 2, 5, 6], nil)]),
     kind("layerNormalization", 1350, [], [(3, "gamma", [30], nil), (4, "beta", [30], nil)]),
     kind(
       "simpleRecurrent", 400, [(1, 7), (2, 9)],
-      [(30, "weightMatrix", [9, 7], 0), (31, "recursionMatrix", [9, 9], 0),
-        (32, "biasVector", [9], nil)]),
+      [
+        (30, "weightMatrix", [9, 7], 0), (31, "recursionMatrix", [9, 9], 0),
+        (32, "biasVector", [9], nil),
+      ]),
     kind(
       "gru", 410, [(1, 7), (2, 9)],
-      [(30, "updateGateWeightMatrix", [9, 7], 0), (31, "resetGateWeightMatrix", [9, 7], 0),
+      [
+        (30, "updateGateWeightMatrix", [9, 7], 0), (31, "resetGateWeightMatrix", [9, 7], 0),
         (32, "outputGateWeightMatrix", [9, 7], 0), (50, "updateGateRecursionMatrix", [9, 9], 0),
         (51, "resetGateRecursionMatrix", [9, 9], 0), (52, "outputGateRecursionMatrix", [9, 9], 0),
         (70, "updateGateBiasVector", [9], nil), (71, "resetGateBiasVector", [9], nil),
-        (72, "outputGateBiasVector", [9], nil)]),
+        (72, "outputGateBiasVector", [9], nil),
+      ]),
     lstm("uniDirectionalLSTM", 420, directions: 1), lstm("biDirectionalLSTM", 430, directions: 2),
     Kind(
       type: "activation",

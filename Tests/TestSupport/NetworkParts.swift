@@ -2,6 +2,7 @@ import ModelToolchain
 
 /// Short forms for the parts of neural networks that tests build by hand.
 public enum MakeNetwork {
+  /// Writes the fields of a message.
   public typealias Fill = (inout ProtoWriter) -> Void
 
   /// A layer whose parameters are field `number`.

@@ -41,15 +41,19 @@ public enum NeuralNetworkScheme: Sendable, Hashable {
 public struct NetworkWeightFacts: Sendable {
   /// The ledger's name, `layer.path`, inside a pipeline behind the children's names.
   public var name: String
+  /// The name of the layer.
   public var layer: String
-  /// The kind of the layer, `convolution`, `innerProduct` …
+  /// The kind of the layer, such as `innerProduct`.
   public var layerType: String
-  /// The weight in the layer's parameters, `weights`, `bias` …
+  /// The field in the layer's parameters, such as `weights`.
   public var path: String
+  /// The sizes of its axes.
   public var shape: [Int]
   /// The axis of the output channels; nil where there is none.
   public var channelAxis: Int?
+  /// How it is stored.
   public var storage: NeuralNetworkWeight.Storage
+  /// The number of values.
   public var elementCount: Int
   /// Stored bytes.
   public var byteCount: Int
