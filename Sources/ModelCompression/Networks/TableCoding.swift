@@ -86,9 +86,9 @@ public struct TableCoding: Sendable {
       let low = Double(space.values[0])
       let high = Double(space.values[space.count - 1])
       let last = (1 << bits) - 1
+      let step = (high - low) / Double(last)
       for level in 0...last {
-        let share = Double(level) / Double(last)
-        tables.entries[level] = Float(low * (1 - share) + high * share) + 0
+        tables.entries[level] = Float(low + Double(level) * step) + 0
       }
       tables.used = [last + 1]
       return tables
