@@ -131,6 +131,7 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
   }
   double lambda = guess, many = 0, few = 0, gain_many = 0, gain_few = 0;
   size_t more = 0, fewer = 0;
+  int is_chord = 0;
   const double offset = 0.95, target = log((double)k + offset);
   for (int step = 0;; step++) {
     size_t count = pass(p, lambda, space);
@@ -140,7 +141,7 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
     }
     int bracketed = more && fewer;
     if (bracketed && (count >= more || count <= fewer)) {
-      if (step % 2 == 1 || step > 100) break;
+      if (is_chord || step > 100) break;
     }
     if (count > k) {
       many = lambda, more = count, gain_many = space->best[p.n] + lambda * (double)count;
@@ -159,12 +160,14 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
       if (step > 400) break;
       continue;
     }
-    // Odd steps take the slope of the chord, at which a path between the two is the best one or
-    // there is none; even ones narrow.
+    // Some steps take the slope of the chord, at which a path between the two is the best one
+    // unless there is none; the others narrow.
+    is_chord = 0;
     double chord = (gain_many - gain_few) / (double)(more - fewer);
     if (step % 2 == 0 && step > 4) {
       if (!(chord > many && chord < few)) break;
       lambda = chord;
+      is_chord = 1;
     } else if (step > 8) {
       lambda = sqrt(many) * sqrt(few);
     } else {

@@ -37,10 +37,15 @@ struct PaletteTables: Sendable {
   /// number is the number of cuts below its key.
   func cuts(_ group: Int) -> [Int32] {
     let first = group * tableCount
-    var cuts: [Int32] = []
-    for entry in 0..<max(used[group] - 1, 0) {
-      let middle = (Double(entries[first + entry]) + Double(entries[first + entry + 1])) / 2
-      cuts.append(format.cut(middle))
+    var cuts = [Int32](repeating: format.keyLimit, count: max(used[group] - 1, 0))
+    // Nothing lies between equal entries; the lowest of them takes all.
+    for entry in cuts.indices.reversed() {
+      let (low, high) = (entries[first + entry], entries[first + entry + 1])
+      if low < high {
+        cuts[entry] = format.cut((Double(low) + Double(high)) / 2)
+      } else if entry + 1 < cuts.count {
+        cuts[entry] = cuts[entry + 1]
+      }
     }
     return cuts
   }
