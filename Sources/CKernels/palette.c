@@ -21,6 +21,14 @@ typedef float f32x16 __attribute__((ext_vector_type(16)));
 #define HAS_LEVELS 0
 #endif
 
+static inline float half_value(uint32_t bits) {
+  uint32_t wide = (bits & 0x7FFF) << 13;
+  float value;
+  __builtin_memcpy(&value, &wide, 4);
+  value *= 0x1p112f;
+  return bits & 0x8000 ? -value : value;
+}
+
 #define NAME(function) function##_baseline
 #include "palette.inc"
 #undef NAME
@@ -100,37 +108,8 @@ void mlt_histogram8(const uint8_t *data, size_t n, uint32_t *bins) {
   for (size_t i = 0; i < n; i++) bins[data[i]]++;
 }
 
-static inline float half_value(uint32_t bits) {
-  uint32_t wide = (bits & 0x7FFF) << 13;
-  float value;
-  __builtin_memcpy(&value, &wide, 4);
-  value *= 0x1p112f;
-  return bits & 0x8000 ? -value : value;
-}
-
-size_t mlt_sorted16(uint32_t *bins, uint32_t peak, float *values, uint32_t *counts) {
-  size_t n = 0;
-  for (uint32_t magnitude = peak; magnitude > 0; magnitude--) {
-    uint32_t count = bins[0x8000 + magnitude];
-    if (count == 0) continue;
-    bins[0x8000 + magnitude] = 0;
-    values[n] = half_value(0x8000 + magnitude);
-    counts[n++] = count;
-  }
-  uint32_t zeros = bins[0] + bins[0x8000];
-  bins[0] = bins[0x8000] = 0;
-  if (zeros > 0) {
-    values[n] = 0;
-    counts[n++] = zeros;
-  }
-  for (uint32_t magnitude = 1; magnitude <= peak; magnitude++) {
-    uint32_t count = bins[magnitude];
-    if (count == 0) continue;
-    bins[magnitude] = 0;
-    values[n] = half_value(magnitude);
-    counts[n++] = count;
-  }
-  return n;
+size_t mlt_sorted16(int level, uint32_t *bins, uint32_t peak, float *values, uint32_t *counts) {
+  CALL(sorted16, bins, peak, values, counts)
 }
 
 void mlt_sort32(uint32_t *keys, uint32_t *other, size_t n) {
