@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "CKernels.h"
 
@@ -18,60 +19,38 @@ static inline double gain(points p, size_t i, size_t j) {
   return d1 * d1 / d0;
 }
 
-// The number of segments of the best path for `lambda`; `space->from` holds the path.
+typedef double f64x8 __attribute__((ext_vector_type(8)));
+typedef _Bool b8 __attribute__((ext_vector_type(8)));
+typedef int64_t i64x8 __attribute__((ext_vector_type(8)));
+
+#define NAME(function) function##_baseline
+#include "kmeans.inc"
+#undef NAME
+
+#if defined(__x86_64__)
+#define NAME(function) function##_v3
+#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
+#include "kmeans.inc"
+#pragma clang attribute pop
+#undef NAME
+
+#define NAME(function) function##_v4
+#pragma clang attribute push( \
+    __attribute__((target("arch=x86-64-v4"), min_vector_width(512))), apply_to = function)
+#include "kmeans.inc"
+#pragma clang attribute pop
+#undef NAME
+#endif
+
 static size_t pass(points p, double lambda, mlt_kmeans_space *space) {
-  double *best = space->best;
-  uint32_t *from = space->from, *candidates = space->candidates, *starts = space->starts;
-  size_t n = p.n, head = 0, tail = 0;
-  best[0] = 0;
-  candidates[0] = 0;
-  starts[0] = 1;
-  for (size_t j = 1; j <= n; j++) {
-    if (head < tail && starts[head + 1] <= j) head++;
-    size_t i = candidates[head];
-    double value = best[i] + gain(p, i, j) - lambda;
-    best[j] = value;
-    from[j] = (uint32_t)i;
-    if (j == n) break;
-    for (;;) {
-      size_t start = starts[tail] > j ? starts[tail] : j + 1, other = candidates[tail];
-      double rival = best[other];
-      if (value + gain(p, j, start) >= rival + gain(p, other, start)) {
-        if (tail > head) {
-          tail--;
-          continue;
-        }
-        candidates[tail] = (uint32_t)j;
-        starts[tail] = (uint32_t)(j + 1);
-        break;
-      }
-      // The rival is better at `low`; j is better at `high`, if there is such a row.
-      size_t low = start, step = 1, high;
-      for (;;) {
-        high = low + step;
-        if (high >= n) {
-          high = low < n && value + gain(p, j, n) >= rival + gain(p, other, n) ? n : 0;
-          break;
-        }
-        if (value + gain(p, j, high) >= rival + gain(p, other, high)) break;
-        low = high;
-        step *= 2;
-      }
-      if (high == 0) break;
-      while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (value + gain(p, j, middle) >= rival + gain(p, other, middle)) high = middle;
-        else low = middle;
-      }
-      tail++;
-      candidates[tail] = (uint32_t)j;
-      starts[tail] = (uint32_t)high;
-      break;
-    }
+#if defined(__x86_64__)
+  switch (space->level) {
+    case MLT_KERNELS_V4: return pass_v4(p, lambda, space);
+    case MLT_KERNELS_V3: return pass_v3(p, lambda, space);
+    default: break;
   }
-  size_t count = 0;
-  for (size_t j = n; j > 0; j = from[j]) count++;
-  return count;
+#endif
+  return pass_baseline(p, lambda, space);
 }
 
 static void trace(const uint32_t *from, size_t n, size_t count, uint32_t *bounds) {
@@ -120,8 +99,9 @@ static void splice(points p, size_t k, double few, double many, mlt_kmeans_space
 // A lambda whose best path has k segments; `bounds` are written when not null.
 static double search(points p, size_t k, double guess, mlt_kmeans_space *space, double *coarse,
                      uint32_t *bounds) {
-  const size_t skip = 16;
-  if (p.n / skip >= 16 * k) {
+  // A rough multiplier from every 16th or 4th position first.
+  size_t skip = p.n / 16 >= 16 * k ? 16 : p.n / 4 >= 8 * k ? 4 : 0;
+  if (skip) {
     size_t n = p.n / skip, rest = p.n % skip != 0;
     double *s0 = coarse, *s1 = coarse + n + rest + 1;
     for (size_t i = 0; i <= n; i++) s0[i] = p.s0[i * skip], s1[i] = p.s1[i * skip];
@@ -131,6 +111,7 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
   }
   double lambda = guess, many = 0, few = 0, gain_many = 0, gain_few = 0;
   size_t more = 0, fewer = 0;
+  int is_chord = 0;
   const double offset = 0.95, target = log((double)k + offset);
   for (int step = 0;; step++) {
     size_t count = pass(p, lambda, space);
@@ -140,7 +121,7 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
     }
     int bracketed = more && fewer;
     if (bracketed && (count >= more || count <= fewer)) {
-      if (step % 2 == 1 || step > 100) break;
+      if (is_chord || step > 100) break;
     }
     if (count > k) {
       many = lambda, more = count, gain_many = space->best[p.n] + lambda * (double)count;
@@ -159,12 +140,14 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
       if (step > 400) break;
       continue;
     }
-    // Odd steps take the slope of the chord, at which a path between the two is the best one or
-    // there is none; even ones narrow.
+    // Some steps take the slope of the chord, at which a path between the two is the best one
+    // unless there is none; the others narrow.
+    is_chord = 0;
     double chord = (gain_many - gain_few) / (double)(more - fewer);
     if (step % 2 == 0 && step > 4) {
       if (!(chord > many && chord < few)) break;
       lambda = chord;
+      is_chord = 1;
     } else if (step > 8) {
       lambda = sqrt(many) * sqrt(few);
     } else {
@@ -192,4 +175,111 @@ void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, do
   search(p, k, guess, space, space->coarse, bounds);
 }
 
-size_t mlt_kmeans_coarse_count(size_t n) { return n / 4 + 64; }
+static int make_space(mlt_kmeans_space *space, size_t n) {
+  space->best = malloc((n + 1) * sizeof(double));
+  space->from = malloc(3 * (n + 1) * sizeof(uint32_t));
+  space->coarse = malloc(mlt_kmeans_coarse_count(n) * sizeof(double));
+  if (!space->best || !space->from || !space->coarse) return 0;
+  space->candidates = space->from + n + 1;
+  space->starts = space->candidates + n + 1;
+  return 1;
+}
+
+static void free_space(mlt_kmeans_space *space) {
+  free(space->best);
+  free(space->from);
+  free(space->coarse);
+}
+
+// Positions between which all values are merged: count times width of a stretch of several values
+// is at most `limit`.
+static size_t edges(const float *values, const double *s0, size_t n, double limit,
+                    uint32_t *positions) {
+  size_t m = 0, first = 0;
+  positions[0] = 0;
+  for (size_t i = 1; i <= n; i++) {
+    if (i < n && (s0[i + 1] - s0[first]) * ((double)values[i] - (double)values[first]) <= limit) {
+      continue;
+    }
+    positions[++m] = (uint32_t)i;
+    first = i;
+  }
+  return m;
+}
+
+// Let values be merged into stretches. Moving every stretch of an optimal partition to the side of
+// its mean loses at most count * width / 2 times the distance of the two centroids for each
+// boundary inside a stretch, in all `limit` * range / 2. So an edge is next to a boundary of the
+// optimum only if some path of edges through it comes that close to the best one; all other
+// stretches stay whole in the exact solution that follows.
+int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, size_t n, size_t k,
+                       double guess, int level, uint32_t *bounds) {
+  size_t wanted = 1024 * k < 32768 ? 32768 : 1024 * k;
+  if (k < 2 || n < 4 * wanted) return 0;
+  double roots = 0;
+  for (size_t i = 0; i + 64 < n; i += 64) {
+    roots += sqrt((s0[i + 64] - s0[i]) * ((double)values[i + 64] - (double)values[i]));
+  }
+  double limit = roots / (double)wanted * (roots / (double)wanted);
+  uint32_t *positions = malloc((n + 1) * sizeof *positions);
+  if (!positions) return 0;
+  size_t m = edges(values, s0, n, limit, positions);
+  int done = 0;
+  mlt_kmeans_space space = {.level = level}, inner = {.level = level};
+  double *thin = malloc(5 * (m + 1) * sizeof *thin), *fine = 0;
+  uint32_t *places = 0;
+  if (m > n / 2 || m <= k || !thin || !make_space(&space, m)) goto end;
+  double *t0 = thin, *t1 = t0 + m + 1, *r0 = t1 + m + 1, *r1 = r0 + m + 1, *forward = r1 + m + 1;
+  for (size_t i = 0; i <= m; i++) {
+    t0[i] = s0[positions[i]], t1[i] = s1[positions[i]];
+    r0[i] = s0[n] - s0[positions[m - i]], r1[i] = s1[n] - s1[positions[m - i]];
+  }
+  points edge = {t0, t1, m}, reversed = {r0, r1, m};
+  double lambda = search(edge, k, guess, &space, space.coarse, bounds);
+  double known = -lambda * (double)k;
+  for (size_t i = 0; i < k; i++) known += gain(edge, bounds[i], bounds[i + 1]);
+  pass(edge, lambda, &space);
+  for (size_t i = 0; i <= m; i++) forward[i] = space.best[i];
+  pass(reversed, lambda, &space);
+  double range = (double)values[n - 1] - (double)values[0];
+  double least = known - limit * range * 0.5 * (1 + 1e-9) - 1e-11 * fabs(forward[m]);
+  // Every position of a stretch next to such an edge may be a boundary.
+  size_t total = 0;
+  for (int turn = 0; turn < 2; turn++) {
+    total = 0;
+    for (size_t i = 0; i < m; i++) {
+      int open = forward[i] + space.best[m - i] >= least ||
+                 forward[i + 1] + space.best[m - i - 1] >= least;
+      size_t step = open ? 1 : positions[i + 1] - positions[i];
+      for (size_t place = positions[i]; place < positions[i + 1]; place += step) {
+        if (turn) places[total] = (uint32_t)place;
+        total++;
+      }
+    }
+    if (turn == 0) {
+      if (total > n / 2) goto end;
+      places = malloc((total + 1) * sizeof *places);
+      fine = malloc(2 * (total + 1) * sizeof *fine);
+      if (!places || !fine || !make_space(&inner, total)) goto end;
+    }
+  }
+  places[total] = (uint32_t)n;
+  for (size_t i = 0; i <= total; i++) {
+    fine[i] = s0[places[i]], fine[total + 1 + i] = s1[places[i]];
+  }
+  points all = {fine, fine + total + 1, total};
+  search(all, k, lambda, &inner, inner.coarse, bounds);
+  for (size_t i = 0; i <= k; i++) bounds[i] = places[bounds[i]];
+  done = 1;
+end:
+  free(positions);
+  free(thin);
+  free(fine);
+  free(places);
+  free_space(&space);
+  free_space(&inner);
+  return done;
+}
+
+// Positions of a coarse search and of those inside it.
+size_t mlt_kmeans_coarse_count(size_t n) { return n + 64; }

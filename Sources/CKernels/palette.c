@@ -11,6 +11,8 @@ typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
 typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
 typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
 typedef double f64x16 __attribute__((ext_vector_type(16)));
+typedef _Bool b32 __attribute__((ext_vector_type(32)));
+typedef _Bool b16 __attribute__((ext_vector_type(16)));
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 
 #if defined(__x86_64__)
@@ -18,6 +20,14 @@ typedef float f32x16 __attribute__((ext_vector_type(16)));
 #else
 #define HAS_LEVELS 0
 #endif
+
+static inline float half_value(uint32_t bits) {
+  uint32_t wide = (bits & 0x7FFF) << 13;
+  float value;
+  __builtin_memcpy(&value, &wide, 4);
+  value *= 0x1p112f;
+  return bits & 0x8000 ? -value : value;
+}
 
 #define NAME(function) function##_baseline
 #include "palette.inc"
@@ -98,37 +108,8 @@ void mlt_histogram8(const uint8_t *data, size_t n, uint32_t *bins) {
   for (size_t i = 0; i < n; i++) bins[data[i]]++;
 }
 
-static inline float half_value(uint32_t bits) {
-  uint32_t wide = (bits & 0x7FFF) << 13;
-  float value;
-  __builtin_memcpy(&value, &wide, 4);
-  value *= 0x1p112f;
-  return bits & 0x8000 ? -value : value;
-}
-
-size_t mlt_sorted16(uint32_t *bins, uint32_t peak, float *values, uint32_t *counts) {
-  size_t n = 0;
-  for (uint32_t magnitude = peak; magnitude > 0; magnitude--) {
-    uint32_t count = bins[0x8000 + magnitude];
-    if (count == 0) continue;
-    bins[0x8000 + magnitude] = 0;
-    values[n] = half_value(0x8000 + magnitude);
-    counts[n++] = count;
-  }
-  uint32_t zeros = bins[0] + bins[0x8000];
-  bins[0] = bins[0x8000] = 0;
-  if (zeros > 0) {
-    values[n] = 0;
-    counts[n++] = zeros;
-  }
-  for (uint32_t magnitude = 1; magnitude <= peak; magnitude++) {
-    uint32_t count = bins[magnitude];
-    if (count == 0) continue;
-    bins[magnitude] = 0;
-    values[n] = half_value(magnitude);
-    counts[n++] = count;
-  }
-  return n;
+size_t mlt_sorted16(int level, uint32_t *bins, uint32_t peak, float *values, uint32_t *counts) {
+  CALL(sorted16, bins, peak, values, counts)
 }
 
 void mlt_sort32(uint32_t *keys, uint32_t *other, size_t n) {
@@ -222,6 +203,21 @@ void mlt_search16(const uint16_t *data, size_t n, const int16_t *cuts, size_t co
                   uint8_t *codes) {
   for (size_t i = 0; i < n; i++) {
     int16_t bits = (int16_t)data[i], key = (int16_t)(bits ^ (bits >> 15 & 0x7FFF));
+    size_t low = 0, size = count;
+    while (size > 1) {
+      size_t half = size / 2;
+      low += key > cuts[low + half - 1] ? half : 0;
+      size -= half;
+    }
+    if (size == 1) low += key > cuts[low];
+    codes[i] = (uint8_t)low;
+  }
+}
+
+void mlt_search32(const uint32_t *data, size_t n, const int32_t *cuts, size_t count,
+                  uint8_t *codes) {
+  for (size_t i = 0; i < n; i++) {
+    int32_t bits = (int32_t)data[i], key = bits ^ (bits >> 31 & 0x7FFFFFFF);
     size_t low = 0, size = count;
     while (size > 1) {
       size_t half = size / 2;

@@ -124,10 +124,15 @@ typedef struct {
   double *best;                           // n + 1
   uint32_t *from, *candidates, *starts;   // n + 1 each
   double *coarse;                         // mlt_kmeans_coarse_count(n)
+  int level;
 } mlt_kmeans_space;
 void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, double guess,
                       mlt_kmeans_space *space, uint32_t *bounds);
 size_t mlt_kmeans_coarse_count(size_t n);
+// The same for very many values, of which most are merged where no boundary can be; returns 0 when
+// that would not help, else 1.
+int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, size_t n, size_t k,
+                       double guess, int level, uint32_t *bounds);
 
 // The greatest magnitude bits; those of an infinity or above mean special values.
 uint32_t mlt_peak16(int level, const uint16_t *data, size_t n);
@@ -138,7 +143,8 @@ void mlt_histogram16(const uint16_t *data, size_t n, uint32_t *bins);
 void mlt_histogram8(const uint8_t *data, size_t n, uint32_t *bins);
 // The distinct halves of a histogram in rising order, -0 with +0, the bins cleared; no magnitude
 // exceeds `peak`. Returns their number, at most 2 * peak + 1.
-size_t mlt_sorted16(uint32_t *bins, uint32_t peak, float *values, uint32_t *counts);
+size_t mlt_sorted16(int level, uint32_t *bins, uint32_t peak, float *values,
+                    uint32_t *counts);
 // Singles as unsigned keys in the order of the values, -0 as +0; sorted; and their distinct values.
 void mlt_order_keys32(const uint32_t *data, size_t n, uint32_t *keys);
 void mlt_sort32(uint32_t *keys, uint32_t *other, size_t n);
@@ -159,6 +165,8 @@ void mlt_index16(int level, const uint16_t *data, size_t n, const int16_t *cuts,
 void mlt_index32(int level, const uint32_t *data, size_t n, const int32_t *cuts, size_t count,
                  uint8_t *codes);
 void mlt_search16(const uint16_t *data, size_t n, const int16_t *cuts, size_t count,
+                  uint8_t *codes);
+void mlt_search32(const uint32_t *data, size_t n, const int32_t *cuts, size_t count,
                   uint8_t *codes);
 void mlt_lookup16(const uint16_t *data, size_t n, const uint8_t *table, uint8_t *codes);
 void mlt_lookup8(const uint8_t *data, size_t n, const uint8_t *table, uint8_t *codes);

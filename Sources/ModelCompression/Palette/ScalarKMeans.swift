@@ -69,7 +69,8 @@ final class ValueSpace: @unchecked Sendable {
   /// The most clusters.
   static let clusterLimit = 65536
 
-  init() {
+  init(level: KernelLevel = .current) {
+    solver.level = level.rawValue
     capacity = 0
     values = .allocate(capacity: 1)
     counts = .allocate(capacity: 1)
@@ -176,7 +177,7 @@ final class ValueSpace: @unchecked Sendable {
     }
     let shift = shifted ? Double(values[count / 2]) : 0
     let sums = prefixSums(shift: shift)
-    solve(used, squares: sums.squares)
+    solve(used, squares: sums.squares, values: values)
     for cluster in 0..<used {
       let (first, last) = (Int(bounds[cluster]), Int(bounds[cluster + 1]))
       centroids.append(shift + (s1[last] - s1[first]) / (s0[last] - s0[first]))
@@ -222,11 +223,14 @@ final class ValueSpace: @unchecked Sendable {
   }
 
   /// Partitions by the prefix sums at hand into fewer clusters than there are values.
-  func solve(_ clusters: Int, squares: Double) {
-    reserveSolver()
+  func solve(_ clusters: Int, squares: Double, values: UnsafePointer<Float>? = nil) {
     let spread = max(squares - s1[count] * s1[count] / s0[count], 0)
     let width = Double(clusters) + 0.95
     let guess = max(5.44 * spread / (width * width * width), 0x1p-1000)
+    if let values,
+      mlt_kmeans_windows(values, s0, s1, count, clusters, guess, solver.level, bounds) != 0
+    { return }
+    reserveSolver()
     mlt_kmeans_solve(s0, s1, count, clusters, guess, &solver, bounds)
   }
 }
