@@ -35,6 +35,25 @@ public struct Compressor: Sendable {
     }
   }
 
+  /// Runs several passes in order, each on what the one before it left; between them the model lies
+  /// in a temporary folder. Errors in the ledger are against the model as it came.
+  ///
+  /// - Throws: as ``run(_:on:to:)``.
+  public func run(
+    _ passes: [any CompressionPass], on loaded: LoadedModel, to writer: PackageWriter?
+  ) throws -> Ledger {
+    guard passes.count > 1, let last = passes.last else {
+      return try run(passes.first ?? DecompressPass(), on: loaded, to: writer)
+    }
+    do {
+      return try PassSequence(compressor: self, first: Array(passes.dropLast()), last: last)
+        .run(on: loaded, to: writer)
+    } catch {
+      writer?.discard()
+      throw error
+    }
+  }
+
   private func compress(
     _ pass: any CompressionPass, _ loaded: LoadedModel, _ writer: PackageWriter?
   ) throws -> Ledger {
@@ -50,10 +69,13 @@ public struct Compressor: Sendable {
       total: items.reduce(0) { $0 + $1.source.byteCount * 2 }, report: progress)
     let assembly = WeightAssembly(parallel: parallel, progress: meter.add)
     var outcome = WeightAssembly.Outcome()
+    var sinks: [any BlobSink] = []
     if !plan.recipes.isEmpty {
       outcome = try assembly.run(items) { fileName -> any BlobSink in
-        if let writer { return try writer.weightWriter(fileName: fileName) }
-        return CountingBlobSink()
+        let sink: any BlobSink =
+          try writer?.weightWriter(fileName: fileName) ?? CountingBlobSink()
+        sinks.append(sink)
+        return sink
       }
     }
     if settings.isStrict || pass.refusalHint != nil,
@@ -72,9 +94,13 @@ public struct Compressor: Sendable {
     }
     state.ledger.notes += try apply(outcome, index, to: &state.model)
     try verify(state.model, knownFindings)
+    let specification = try ModelEncoder.encode(state.model)
+    let replaced = Set(loaded.weightFileNames)
+    state.ledger.writtenBytes =
+      specification.count + sinks.reduce(0) { $0 + $1.byteCount }
+      + loaded.bytesBeside(weightFiles: replaced)
     if let writer {
-      let specification = try ModelEncoder.encode(state.model)
-      try writer.carryOver(from: loaded.container, replacing: Set(loaded.weightFileNames))
+      try writer.carryOver(from: loaded.container, replacing: replaced)
       try writer.commit(specification: specification)
       state.ledger.synchronizeSeconds = writer.timings.synchronize
     }

@@ -66,7 +66,7 @@ public struct Ledger: Sendable {
   public var rows: [Row]
   /// What else was changed or noticed.
   public var notes: [String]
-  /// Bytes of the files written; nil for a dry run.
+  /// Bytes of all files of the new model, unpacked; nil when nothing was compressed.
   public var writtenBytes: Int?
   /// Seconds that the system took to make the files durable.
   public var synchronizeSeconds = 0.0

@@ -105,6 +105,11 @@ public struct MeasuredForms: Sendable {
   /// Bytes of all candidates as they are.
   public var denseBytes: Int { candidates.reduce(0) { $0 + ($1.forms.first?.bytes ?? 0) } }
 
+  /// Bytes of the smallest forms of all candidates.
+  public var leastBytes: Int {
+    candidates.reduce(0) { $0 + ($1.forms.map(\.bytes).min() ?? 0) }
+  }
+
   /// Bytes that a goal leaves to the candidates.
   func budget(_ goal: RecipeSearch.Goal) -> Int {
     switch goal {
