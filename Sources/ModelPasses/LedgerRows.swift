@@ -11,6 +11,7 @@ struct LedgerRows {
   func rows(of model: Model) -> [Ledger.Row] {
     var rows: [Ledger.Row] = []
     var seen: Set<Int> = []
+    var compressed: [String: Int] = [:]
     model.forEachProgram { program, place in
       let prefix = model.childPrefix(at: place)
       for (name, function) in program.functions {
@@ -23,7 +24,9 @@ struct LedgerRows {
             if let number = index.bySite[site] {
               if seen.insert(number).inserted, let row = row(number) { rows.append(row) }
             } else if operation.isConstexpr {
-              add(operation, path, block, defUse, function: name, prefix: prefix, to: &rows)
+              add(
+                operation, path, block, defUse, function: name, prefix: prefix, to: &rows,
+                &compressed)
             }
           }
         }
@@ -55,9 +58,12 @@ struct LedgerRows {
 
   /// Adds a row for a constexpr result that an ordinary operation uses; of a chain that is the
   /// last one.
+  ///
+  /// - Parameter known: The rows that this has added, by place, else by name.
   private func add(
     _ operation: GraphOperation, _ path: OperationPath, _ block: Block, _ defUse: DefUse,
-    function: String, prefix: String, to rows: inout [Ledger.Row]
+    function: String, prefix: String, to rows: inout [Ledger.Row],
+    _ known: inout [String: Int]
   ) {
     guard let output = operation.outputs.last, let type = output.type?.tensor,
       let elementType = type.elementType, let shape = type.shape
@@ -69,10 +75,17 @@ struct LedgerRows {
       }
     }
     guard isUsed else { return }
-    if let same = rows.firstIndex(where: { $0.name == prefix + output.name && $0.shape == shape }) {
+    // One weight may have other names in other functions, and other weights the same name.
+    var key = ""
+    operation.forEachValue { value in
+      value.forEachWeight { key += "\($0.reference.fileName) \($0.reference.offset) " }
+    }
+    key = key.isEmpty ? prefix + output.name : "\(shape) \(key)"
+    if let same = known[key] {
       if !rows[same].functions.contains(function) { rows[same].functions.append(function) }
       return
     }
+    known[key] = rows.count
     var bytes = 0
     operation.forEachValue { bytes += $0.tensorSource?.byteCount ?? 0 }
     rows.append(
