@@ -32,7 +32,7 @@ struct CandidateFilter {
     if constant.consumers.isEmpty {
       return .skip(constant.isBlockOutput ? "is an output of its block" : "no operation uses it")
     }
-    if constant.consumers.allSatisfy({ $0.operation.isConstexpr }) {
+    if constant.consumers.contains(where: { $0.operation.isConstexpr }) {
       return .skip("is a parameter of a compressed weight")
     }
     if case .own = pass.selection { return .candidate(facts(of: constant)) }

@@ -451,6 +451,19 @@ import Testing
     for name in names { #expect(type(name, after) == .float16, "\(name)") }
   }
 
+  /// A weight that is compressed as fp32 stays, and so does what it is bound to.
+  @Test(arguments: [7, 9])
+  func compressedWeightsStayInFloat32(_ version: Int) throws {
+    let compressed = try PassRun(try linear(version))
+    let model = try compressed.output.withWeight()
+    let run = try PassRun(model, Float16Pass())
+    let after = try run.output
+    #expect(after.operation("w") == run.before.operation("w"))
+    #expect(type("y", after) == .float32)
+    #expect(type("extra_w", after) == .float16)
+    #expect(run.ledger.notes.contains { $0.contains("main/y") && $0.contains("stays fp32") })
+  }
+
   @Test func halfModelsHaveNothingToDo() throws {
     let run = try PassRun(try Sample.linear(7), Float16Pass())
     #expect(run.after == nil)
