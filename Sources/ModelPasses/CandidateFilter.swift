@@ -32,6 +32,7 @@ struct CandidateFilter {
     if constant.consumers.isEmpty {
       return .skip(constant.isBlockOutput ? "is an output of its block" : "no operation uses it")
     }
+    if constant.isParameter { return .skip("is a parameter of a compressed weight") }
     if case .own = pass.selection { return .candidate(facts(of: constant)) }
     if let function = settings.function, !constant.functions.contains(function) {
       return .skip("function \(function) does not use it")

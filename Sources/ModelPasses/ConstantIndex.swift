@@ -55,6 +55,8 @@ struct Constant: Sendable {
   var consumers: [Consumer]
   /// Whether a block yields the constant as an output.
   var isBlockOutput: Bool
+  /// Whether a constexpr operation reads it too.
+  var isParameter: Bool
 }
 
 /// All numeric constants of a model's programs, in file order.
@@ -187,7 +189,11 @@ struct ConstantIndex: Sendable {
       switch use.consumer {
       case .blockOutput: constants[index].isBlockOutput = true
       case .operation(let path, let input, let binding):
-        guard let consumer = block[path], !consumer.isConstexpr else { continue }
+        guard let consumer = block[path] else { continue }
+        if consumer.isConstexpr {
+          constants[index].isParameter = true
+          continue
+        }
         constants[index].consumers.append(
           Constant.Consumer(
             name: consumer.name, type: consumer.type, input: input,
@@ -221,7 +227,7 @@ struct ConstantIndex: Sendable {
         name: context.prefix + (operation.outputs.last?.name ?? operation.name),
         source: content.source, encoding: content.encoding, weights: weights,
         byteCount: byteCount, sites: [], upstream: [], functions: [], consumers: [],
-        isBlockOutput: false))
+        isBlockOutput: false, isParameter: false))
     return constants.count - 1
   }
 

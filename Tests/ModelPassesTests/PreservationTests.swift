@@ -131,6 +131,11 @@ import Testing
       "\(PassRun.outputName)/Data/com.apple.CoreML/weights/weight.bin")
     #expect(stored.prefix(4) == [4, 0, 0, 0])  // codes and scales of two weights
 
+    // What is compressed already is listed once too.
+    let again = try PassRun(try run.output)
+    #expect(again.ledger.rows.map(\.name) == ["w", "u"])
+    #expect(try again.row("w").functions == ["main", "other"])
+
     // Only one function: the constant that it shares changes for both.
     let only = try PassRun(model) { $0.function = "other" }
     #expect(try only.row("w").status == .compressed)
