@@ -20,6 +20,13 @@ enum FileOutput {
     return FileManager.default.fileExists(atPath: left) && resolve(left) == resolve(right)
   }
 
+  /// The place that a path names, whether or not anything is there: its folder resolved.
+  static func place(_ path: String) -> String {
+    let url = URL(filePath: path)
+    let parent = url.deletingLastPathComponent().resolvingSymlinksInPath().standardizedFileURL
+    return parent.appending(path: url.lastPathComponent).path
+  }
+
   /// Whether `path` lies in the folder `folder`, links resolved.
   static func isInside(_ path: String, folder: String) -> Bool {
     let parent = URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath()
