@@ -1,11 +1,14 @@
 /// A Core ML model: interface and one of the model kinds.
 public struct Model: Sendable {
+  /// The specification version.
   public var specificationVersion: Int
   /// The interface; nil when the file has none.
   public var description: ModelDescription?
   /// Whether parts of the model can be trained on the device.
   public var isUpdatable: Bool
+  /// Which alternative it is.
   public var kind: ModelKind
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A model with these parts.
@@ -40,7 +43,7 @@ public enum ModelKind: Sendable {
   case absent
 
   /// The name of the field in `Model`, `mlProgram`, `neuralNetworkClassifier` …
-  public var typeName: String {
+  public var typeName: String {.
     switch self {
     case .program: "mlProgram"
     case .neuralNetwork(let network): network.typeName
@@ -69,6 +72,7 @@ public struct OpaqueModel: Sendable {
 public struct Pipeline: Sendable {
   /// `pipeline`, `pipelineClassifier` or `pipelineRegressor`.
   public var typeName: String
+  /// The children in order.
   public var models: [Model]
   /// Names of the children; may be fewer than they are.
   public var names: [String]

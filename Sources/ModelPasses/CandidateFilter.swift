@@ -62,7 +62,8 @@ struct CandidateFilter {
     return ConstantFacts(
       name: constant.name, elementType: constant.source.elementType,
       shape: constant.source.shape, elementCount: constant.source.elementCount,
-      byteCount: constant.byteCount, encoding: constant.encoding, source: constant.source, axes: WeightAxes.agreedAxes(wanted),
+      byteCount: constant.byteCount, encoding: constant.encoding, source: constant.source,
+      axes: WeightAxes.agreedAxes(wanted),
       consumers: constant.consumers.map { ($0.name, $0.type, $0.input) }, sites: constant.sites)
   }
 }

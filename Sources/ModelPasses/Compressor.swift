@@ -8,20 +8,25 @@ import ModelTensors
 /// Runs a compressing pass on a model: decides per constant, streams the weights into new files,
 /// patches the programs, writes the model.
 public struct Compressor: Sendable {
+  /// Settings that all passes share.
   public var settings: CompressionSettings
+  /// The threads to work with.
   public var parallel: Parallel
   /// Called with the share of the work that is done, 0…1.
   public var progress: @Sendable (Double) -> Void = { _ in }
 
   /// A compressor with these settings.
-  public init(settings: CompressionSettings = CompressionSettings(), parallel: Parallel = Parallel())
-  {
+  public init(
+    settings: CompressionSettings = CompressionSettings(), parallel: Parallel = Parallel()
+  ) {
     self.settings = settings
     self.parallel = parallel
   }
 
-  /// Compresses `loaded` and commits it to `writer`; without a writer nothing is written and the
-  /// ledger is the same. When nothing was compressed the writer is discarded.
+  /// Compresses `loaded` and commits it to `writer`.
+  ///
+  /// Without a writer nothing is written and the ledger is the same. When nothing was compressed
+  /// the writer is discarded.
   ///
   /// - Throws: ``PassError``, `UpgradeRefusal`, `FileError`, `SpecError`, `TensorError`.
   public func run(
@@ -35,8 +40,10 @@ public struct Compressor: Sendable {
     }
   }
 
-  /// Runs several passes in order, each on what the one before it left; between them the model lies
-  /// in a temporary folder. Errors in the ledger are against the model as it came.
+  /// Runs several passes in order, each on what the one before it left.
+  ///
+  /// Between them the model lies in a temporary folder. Errors in the ledger are against the model
+  /// as it came.
   ///
   /// - Throws: as ``run(_:on:to:)``.
   public func run(

@@ -6,11 +6,13 @@ import ModelTensors
 public struct ConstantSite: Sendable, Hashable {
   /// The program: indices of children from the root pipeline down.
   public var place: [Int]
+  /// The name of the function.
   public var function: String
   /// The opset of the block.
   public var specialization: String
   /// The name of the constant's value.
   public var name: String
+  /// The place of the operation in its block.
   public var path: OperationPath
 
   /// The site of `operation` at `path`.

@@ -14,16 +14,20 @@ public enum QuantizationGranularity: Sendable, Hashable {
 
 /// Linear quantization of weights to 8 or 4 bits.
 public struct QuantizePass: CompressionPass {
+  /// How weights become codes.
   public var scheme: AffineScheme
+  /// What shares a scale or a table.
   public var granularity: QuantizationGranularity
 
   /// A pass with this scheme.
-  public init(scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel)
-  {
+  public init(
+    scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel
+  ) {
     self.scheme = scheme
     self.granularity = granularity
   }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     if !constant.encoding.isDense { return composed(constant) }
     let type = constant.elementType
@@ -36,8 +40,9 @@ public struct QuantizePass: CompressionPass {
       guard let layout = GroupLayout(shape: constant.shape, scaleShape: groups.scaleShape) else {
         return .skip("its shape \(constant.shape) has no groups \(groups.scaleShape)")
       }
-      guard storedBytes(count: constant.elementCount, constant, groups.scaleShape)
-        < constant.byteCount
+      guard
+        storedBytes(count: constant.elementCount, constant, groups.scaleShape)
+          < constant.byteCount
       else { return .skip("would not shrink: scales would outweigh what the codes save") }
       return .encode(
         QuantizeRecipe(scheme: scheme, layout: layout, groups: groups, version: version))
@@ -163,7 +168,9 @@ struct QuantizedWeight: PreparedWeight {
   private var isBlockwise: Bool { version >= 9 }
   private var layout: GroupLayout { quantizer.layout }
 
-  /// Codes, scales and, where the form has them, zero points. The iOS18 operation keeps scales at
+  /// Codes, scales and, where the form has them, zero points.
+  ///
+  /// The iOS18 operation keeps scales at
   /// the weight's rank, the iOS16 one wants a vector or a scalar and always zero points.
   var parts: [WeightPart] {
     let shape = isBlockwise ? layout.scaleShape : vectorShape

@@ -4,7 +4,9 @@ import ModelTensors
 
 /// A model together with the container that it came from; its weights lie in mapped files.
 public struct LoadedModel: Sendable {
+  /// The container that the model came from.
   public let container: ModelContainer
+  /// The model.
   public var model: Model
 
   /// A model of this container.

@@ -9,8 +9,10 @@ enum CompressCommand: Command {
   static let summary = "compress by a configuration, or to a size with schemes chosen per weight"
   static let options =
     [
-      Option.value("config", "FILE", "YAML or JSON with coremltools' keys and option names; a list "
-        + "of documents applies in order"),
+      Option.value(
+        "config", "FILE",
+        "YAML or JSON with coremltools' keys and option names; a list "
+          + "of documents applies in order"),
       .value("target-bits", "B", "choose schemes per weight for B bits per parameter"),
       .value("target-size", "SIZE", "choose schemes per weight for a model of SIZE: 5MB, 800kB"),
       .value("menu", "NAMES", "schemes to choose from, such as int8,lut4,sparse75 (default: all)"),
@@ -70,7 +72,8 @@ enum CompressCommand: Command {
       let search = RecipeSearch(
         menu: menu, settings: compressor.settings, parallel: compressor.parallel)
       let forms = try search.measure(loaded)
-      let recipe = try bits.map { try choose(forms, .bits($0)) }
+      let recipe =
+        try bits.map { try choose(forms, .bits($0)) }
         ?? fitted(forms, size: size ?? 0, loaded, compressor)
       if let file = arguments.string("save-config") {
         try FileOutput.write(recipe.configuration, to: file)
@@ -88,7 +91,8 @@ enum CompressCommand: Command {
     guard let recipe = forms.choose(goal) else {
       throw Failure(
         code: 1, kind: "refused",
-        message: "no recipe of the menu is that small: \(Human.bytes(forms.leastBytes)) is the least "
+        message:
+          "no recipe of the menu is that small: \(Human.bytes(forms.leastBytes)) is the least "
           + "for the weights that can be compressed", path: "")
     }
     return recipe

@@ -10,7 +10,7 @@ struct Failure: Error {
   /// The exit code.
   var code: Int32
   /// One word for scripts: `missing`, `malformed`, `unsupported`, `exists`, `system`, `usage` …
-  var kind: String
+  var kind: String.
   var message: String
   var path: String
   var hint: String?

@@ -9,14 +9,18 @@ public struct ConfigPass: CompressionPass {
   /// A pass of one document.
   public init(_ config: CompressionConfig) { self.config = config }
 
+  /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .anySize }
+  /// Whether constants that are no float are candidates.
   public var takesIntegers: Bool { true }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     let resolution = config.entry(for: constant)
     let note = resolution.note
     guard case .scheme(let scheme) = resolution.entry else {
-      return .skip(resolution.entry == nil ? "no entry of the configuration matches" : "its entry is null")
+      return .skip(
+        resolution.entry == nil ? "no entry of the configuration matches" : "its entry is null")
     }
     if constant.elementCount <= scheme.weightThreshold {
       return .skip(
