@@ -37,13 +37,13 @@ public enum ModelKind: Sendable {
   case program(Program)
   case neuralNetwork(NeuralNetwork)
   case pipeline(Pipeline)
-  /// Kept whole: trees, GLM, SVM, feature engineering, text, sound and vision models …
+  /// Kept whole: trees, GLM, SVM, feature engineering, text, sound and vision models and so on.
   case other(OpaqueModel)
   /// The file names no kind.
   case absent
 
-  /// The name of the field in `Model`, `mlProgram`, `neuralNetworkClassifier` …
-  public var typeName: String {.
+  /// The name of the field in `Model`, `mlProgram`, `neuralNetworkClassifier` and so on.
+  public var typeName: String {
     switch self {
     case .program: "mlProgram"
     case .neuralNetwork(let network): network.typeName

@@ -21,7 +21,7 @@ public struct NeuralNetwork: Sendable {
 public struct NeuralNetworkLayer: Sendable, Equatable {
   /// The name.
   public var name: String
-  /// The field that holds its parameters, `convolution`, `innerProduct`, `custom` …
+  /// The field that holds its parameters, `convolution`, `innerProduct`, `custom` and so on.
   public var type: String
   /// The inputs.
   public var inputs: [String]
@@ -66,8 +66,8 @@ public struct NeuralNetworkWeight: Sendable, Equatable {
     case int8
     case empty
 
-    /// The name in text and JSON output: `fp32`, `fp16`, `linear8`, `lut4` …
-    public var name: String {.
+    /// The name in text and JSON output: `fp32`, `fp16`, `linear8`, `lut4` and so on.
+    public var name: String {
       switch self {
       case .float32: "fp32"
       case .float16: "fp16"
@@ -79,7 +79,7 @@ public struct NeuralNetworkWeight: Sendable, Equatable {
     }
   }
 
-  /// The field in the layer's parameters, `weights`, `bias`, `weightParams.inputGateWeightMatrix` …
+  /// The field in the layer's parameters, `weights`, `bias`, `weightParams.inputGateWeightMatrix` and so on.
   public var path: String
   /// How the values are stored.
   public var storage: Storage

@@ -53,7 +53,7 @@ public struct Argument: Sendable, Equatable {
 
 /// One operation of a block.
 public struct GraphOperation: Sendable, Equatable {
-  /// The operation's type, `conv`, `const`, `constexpr_lut_to_dense` …
+  /// The operation's type, `conv`, `const`, `constexpr_lut_to_dense` and so on.
   public var type: String
   /// The inputs.
   public var inputs: NamedList<Argument>
@@ -129,7 +129,7 @@ public struct Block: Sendable, Equatable {
 public struct Function: Sendable, Equatable {
   /// The inputs.
   public var inputs: [NamedValueType]
-  /// The opset in force, `CoreML5` (specification version 6) …
+  /// The opset in force, `CoreML5` (specification version 6) and so on.
   public var opset: String
   /// Blocks by opset; the one under ``opset`` is active.
   public var specializations: NamedList<Block>

@@ -46,8 +46,8 @@ public struct WeightEncoding: Sendable {
     return false
   }
 
-  /// The name in text and JSON, outermost first: `dense`, `blockwise`, `sparse+lut` …
-  public var name: String {.
+  /// The name in text and JSON, outermost first: `dense`, `blockwise`, `sparse+lut` and so on.
+  public var name: String {
     let inner =
       switch core {
       case .values: mask == nil ? "dense" : ""

@@ -9,8 +9,8 @@ import ModelTensors
 struct Failure: Error {
   /// The exit code.
   var code: Int32
-  /// One word for scripts: `missing`, `malformed`, `unsupported`, `exists`, `system`, `usage` …
-  var kind: String.
+  /// One word for scripts: `missing`, `malformed`, `unsupported`, `exists`, `system`, `usage` and so on.
+  var kind: String
   var message: String
   var path: String
   var hint: String?
