@@ -24,8 +24,10 @@ struct Constant: Sendable {
     var input: String
     /// The channel axes that the consumer sees; nil for a scalar.
     var axes: ChannelAxes?
-    /// Whether the consumer's table entry takes constants that are decoded at load time.
     var operation: GraphOperation
+    /// Whether the other operand of a matrix product has another element type; only a plain
+    /// constant may differ.
+    var mixesTypes: Bool
   }
 
   var name: String
@@ -87,6 +89,9 @@ struct ConstantIndex: Sendable {
       }
     }
     let known = values
+    let types = Dictionary(
+      defUse.definitions.map { ($0.name, $0.type?.tensor?.elementType) },
+      uniquingKeysWith: { _, last in last })
     block.forEachOperation { operation, path in
       guard operation.isConst, let value = operation.attributes["val"],
         let source = value.tensorSource, let output = operation.outputs.first
@@ -106,7 +111,8 @@ struct ConstantIndex: Sendable {
               axes: WeightAxes.axes(
                 for: consumer, input: input, binding: binding, shape: source.shape,
                 constant: { known[$0] }),
-              operation: consumer))
+              operation: consumer,
+              mixesTypes: ConstantIndex.mixesTypes(consumer, input, source.elementType, types)))
         }
       }
       let index = indexOfConstant(value, source)
@@ -124,6 +130,18 @@ struct ConstantIndex: Sendable {
       constants[index].isBlockOutput = constants[index].isBlockOutput || isBlockOutput
       bySite[site] = index
     }
+  }
+
+  private static func mixesTypes(
+    _ operation: GraphOperation, _ input: String, _ type: ElementType,
+    _ types: [String: ElementType?]
+  ) -> Bool {
+    guard operation.type == "matmul", input == "x" || input == "y",
+      let other = operation.inputs[input == "x" ? "y" : "x"]
+    else { return false }
+    let otherType =
+      other.value?.type?.tensor?.elementType ?? other.name.flatMap { types[$0] ?? nil }
+    return otherType != nil && otherType != type
   }
 
   /// The index of the constant that lies where `value` does, or that of a new one.
