@@ -34,6 +34,9 @@ struct CandidateFilter {
     }
     if constant.isParameter { return .skip("is a parameter of a compressed weight") }
     if case .own = pass.selection { return .candidate(facts(of: constant)) }
+    if let mixed = constant.consumers.first(where: \.mixesTypes) {
+      return .skip("\(mixed.name) mixes element types, which takes a plain constant")
+    }
     if let function = settings.function, !constant.functions.contains(function) {
       return .skip("function \(function) does not use it")
     }

@@ -277,8 +277,12 @@ public struct Compressor: Sendable {
     of constant: GraphOperation, _ encoded: EncodedConstant
   ) -> (operations: [GraphOperation], dropped: [String]) {
     guard let output = constant.outputs.last else { return ([constant], []) }
+    var parts = encoded.parts
+    if let document = constant.attributes["val"]?.docString, !document.isEmpty, !parts.isEmpty {
+      parts[0].docString = document
+    }
     var operations = encoded.prepared.operations(
-      output: output.name, name: constant.name, parts: encoded.parts)
+      output: output.name, name: constant.name, parts: parts)
     guard var last = operations.popLast() else { return ([constant], []) }
     if last.outputs.first?.type?.tensor?.dataType == output.type?.tensor?.dataType {
       last.outputs[0] = output

@@ -38,6 +38,9 @@ struct Constant: Sendable {
     var input: String
     /// The channel axes that the consumer sees; nil for a scalar.
     var axes: ChannelAxes?
+    /// Whether the other operand of a matrix product has another element type; only a plain
+    /// constant may differ.
+    var mixesTypes: Bool
   }
 
   var name: String
@@ -111,11 +114,14 @@ struct ConstantIndex: Sendable {
     let block = context.block
     let defUse = DefUse(inputs: context.inputs, block: block)
     let reader = EncodingReader(block)
-    var values: [String: Value] = [:]
+    var known = KnownValues(
+      types: Dictionary(
+        defUse.definitions.map { ($0.name, $0.type?.tensor?.elementType) },
+        uniquingKeysWith: { _, last in last }))
     var candidates: [(GraphOperation, OperationPath)] = []
     block.forEachOperation { operation, path in
       if operation.isConst, let output = operation.outputs.first {
-        values[output.name] = operation.attributes["val"]
+        known.values[output.name] = operation.attributes["val"]
       }
       if operation.isConst || operation.isConstexpr { candidates.append((operation, path)) }
     }
@@ -130,7 +136,7 @@ struct ConstantIndex: Sendable {
       if isParameter { continue }
       guard let found = try content(of: operation, reader) else { continue }
       let index = indexOfConstant(found, operation, context)
-      add(uses, to: index, block, values)
+      add(uses, to: index, block, known)
       let site = context.site(operation, path)
       constants[index].sites.append(site)
       bySite[site] = index
@@ -145,6 +151,12 @@ struct ConstantIndex: Sendable {
         constants[index].functions.append(context.function)
       }
     }
+  }
+
+  /// Constants and element types of a block by name.
+  private struct KnownValues {
+    var values: [String: Value] = [:]
+    var types: [String: ElementType?]
   }
 
   private struct Content {
@@ -185,7 +197,7 @@ struct ConstantIndex: Sendable {
   }
 
   private mutating func add(
-    _ uses: [Use], to index: Int, _ block: Block, _ values: [String: Value]
+    _ uses: [Use], to index: Int, _ block: Block, _ known: KnownValues
   ) {
     for use in uses {
       switch use.consumer {
@@ -201,7 +213,9 @@ struct ConstantIndex: Sendable {
             name: consumer.name, type: consumer.type, input: input,
             axes: WeightAxes.axes(
               for: consumer, input: input, binding: binding,
-              shape: constants[index].source.shape, constant: { values[$0] })))
+              shape: constants[index].source.shape, constant: { known.values[$0] }),
+            mixesTypes: ConstantIndex.mixesTypes(
+              consumer, input, constants[index].source.elementType, known.types)))
       }
     }
   }
@@ -237,5 +251,17 @@ struct ConstantIndex: Sendable {
     if let weight = value.weight { return "\(weight.key)" }
     let bytes = value.tensorSource.flatMap { try? $0.bytes() } ?? []
     return "\(value.type?.tensor?.elementType?.rawValue ?? "")\(bytes)"
+  }
+
+  private static func mixesTypes(
+    _ operation: GraphOperation, _ input: String, _ type: ElementType,
+    _ types: [String: ElementType?]
+  ) -> Bool {
+    guard operation.type == "matmul", input == "x" || input == "y",
+      let other = operation.inputs[input == "x" ? "y" : "x"]
+    else { return false }
+    let otherType =
+      other.value?.type?.tensor?.elementType ?? other.name.flatMap { types[$0] ?? nil }
+    return otherType != nil && otherType != type
   }
 }

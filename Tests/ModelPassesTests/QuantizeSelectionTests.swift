@@ -277,6 +277,20 @@ import Testing
     #expect(try run.output.constant("flat")?.bytes() == run.before.constant("flat")?.bytes())
   }
 
+  /// A matrix product of fp32 and fp16 takes a constant, not what a constexpr operation decodes.
+  @Test func mixedProductsStay() throws {
+    var weights = WeightMaker()
+    let model = Make.model(
+      8, [Make.tensor("x", [2, 64], .float32)],
+      [
+        Make.const("w", try weights.random(.float16, [64, 64])),
+        Make.operation("matmul", ["x": "x", "y": "w"], Make.tensor("y", [2, 64], .float32)),
+      ], outputs: [Make.tensor("y", [2, 64], .float32)])
+    let run = try PassRun(model)
+    #expect(run.after == nil)
+    #expect(try run.row("w").reason?.contains("mixes element types") == true)
+  }
+
   @Test func compressedWeightsAreListedAndStay() throws {
     let first = try PassRun(Sample.linear(9))
     let again = try PassRun(try first.output)
