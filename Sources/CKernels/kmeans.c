@@ -18,60 +18,38 @@ static inline double gain(points p, size_t i, size_t j) {
   return d1 * d1 / d0;
 }
 
-// The number of segments of the best path for `lambda`; `space->from` holds the path.
+typedef double f64x8 __attribute__((ext_vector_type(8)));
+typedef _Bool b8 __attribute__((ext_vector_type(8)));
+typedef int64_t i64x8 __attribute__((ext_vector_type(8)));
+
+#define NAME(function) function##_baseline
+#include "kmeans.inc"
+#undef NAME
+
+#if defined(__x86_64__)
+#define NAME(function) function##_v3
+#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
+#include "kmeans.inc"
+#pragma clang attribute pop
+#undef NAME
+
+#define NAME(function) function##_v4
+#pragma clang attribute push( \
+    __attribute__((target("arch=x86-64-v4"), min_vector_width(512))), apply_to = function)
+#include "kmeans.inc"
+#pragma clang attribute pop
+#undef NAME
+#endif
+
 static size_t pass(points p, double lambda, mlt_kmeans_space *space) {
-  double *best = space->best;
-  uint32_t *from = space->from, *candidates = space->candidates, *starts = space->starts;
-  size_t n = p.n, head = 0, tail = 0;
-  best[0] = 0;
-  candidates[0] = 0;
-  starts[0] = 1;
-  for (size_t j = 1; j <= n; j++) {
-    if (head < tail && starts[head + 1] <= j) head++;
-    size_t i = candidates[head];
-    double value = best[i] + gain(p, i, j) - lambda;
-    best[j] = value;
-    from[j] = (uint32_t)i;
-    if (j == n) break;
-    for (;;) {
-      size_t start = starts[tail] > j ? starts[tail] : j + 1, other = candidates[tail];
-      double rival = best[other];
-      if (value + gain(p, j, start) >= rival + gain(p, other, start)) {
-        if (tail > head) {
-          tail--;
-          continue;
-        }
-        candidates[tail] = (uint32_t)j;
-        starts[tail] = (uint32_t)(j + 1);
-        break;
-      }
-      // The rival is better at `low`; j is better at `high`, if there is such a row.
-      size_t low = start, step = 1, high;
-      for (;;) {
-        high = low + step;
-        if (high >= n) {
-          high = low < n && value + gain(p, j, n) >= rival + gain(p, other, n) ? n : 0;
-          break;
-        }
-        if (value + gain(p, j, high) >= rival + gain(p, other, high)) break;
-        low = high;
-        step *= 2;
-      }
-      if (high == 0) break;
-      while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (value + gain(p, j, middle) >= rival + gain(p, other, middle)) high = middle;
-        else low = middle;
-      }
-      tail++;
-      candidates[tail] = (uint32_t)j;
-      starts[tail] = (uint32_t)high;
-      break;
-    }
+#if defined(__x86_64__)
+  switch (space->level) {
+    case MLT_KERNELS_V4: return pass_v4(p, lambda, space);
+    case MLT_KERNELS_V3: return pass_v3(p, lambda, space);
+    default: break;
   }
-  size_t count = 0;
-  for (size_t j = n; j > 0; j = from[j]) count++;
-  return count;
+#endif
+  return pass_baseline(p, lambda, space);
 }
 
 static void trace(const uint32_t *from, size_t n, size_t count, uint32_t *bounds) {
@@ -131,6 +109,7 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
   }
   double lambda = guess, many = 0, few = 0, gain_many = 0, gain_few = 0;
   size_t more = 0, fewer = 0;
+  int is_chord = 0;
   const double offset = 0.95, target = log((double)k + offset);
   for (int step = 0;; step++) {
     size_t count = pass(p, lambda, space);
@@ -140,7 +119,7 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
     }
     int bracketed = more && fewer;
     if (bracketed && (count >= more || count <= fewer)) {
-      if (step % 2 == 1 || step > 100) break;
+      if (is_chord || step > 100) break;
     }
     if (count > k) {
       many = lambda, more = count, gain_many = space->best[p.n] + lambda * (double)count;
@@ -159,12 +138,14 @@ static double search(points p, size_t k, double guess, mlt_kmeans_space *space, 
       if (step > 400) break;
       continue;
     }
-    // Odd steps take the slope of the chord, at which a path between the two is the best one or
-    // there is none; even ones narrow.
+    // Some steps take the slope of the chord, at which a path between the two is the best one
+    // unless there is none; the others narrow.
+    is_chord = 0;
     double chord = (gain_many - gain_few) / (double)(more - fewer);
     if (step % 2 == 0 && step > 4) {
       if (!(chord > many && chord < few)) break;
       lambda = chord;
+      is_chord = 1;
     } else if (step > 8) {
       lambda = sqrt(many) * sqrt(few);
     } else {

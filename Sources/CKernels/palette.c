@@ -11,6 +11,8 @@ typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
 typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
 typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
 typedef double f64x16 __attribute__((ext_vector_type(16)));
+typedef _Bool b32 __attribute__((ext_vector_type(32)));
+typedef _Bool b16 __attribute__((ext_vector_type(16)));
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 
 #if defined(__x86_64__)
@@ -222,6 +224,21 @@ void mlt_search16(const uint16_t *data, size_t n, const int16_t *cuts, size_t co
                   uint8_t *codes) {
   for (size_t i = 0; i < n; i++) {
     int16_t bits = (int16_t)data[i], key = (int16_t)(bits ^ (bits >> 15 & 0x7FFF));
+    size_t low = 0, size = count;
+    while (size > 1) {
+      size_t half = size / 2;
+      low += key > cuts[low + half - 1] ? half : 0;
+      size -= half;
+    }
+    if (size == 1) low += key > cuts[low];
+    codes[i] = (uint8_t)low;
+  }
+}
+
+void mlt_search32(const uint32_t *data, size_t n, const int32_t *cuts, size_t count,
+                  uint8_t *codes) {
+  for (size_t i = 0; i < n; i++) {
+    int32_t bits = (int32_t)data[i], key = bits ^ (bits >> 31 & 0x7FFFFFFF);
     size_t low = 0, size = count;
     while (size > 1) {
       size_t half = size / 2;

@@ -124,6 +124,7 @@ typedef struct {
   double *best;                           // n + 1
   uint32_t *from, *candidates, *starts;   // n + 1 each
   double *coarse;                         // mlt_kmeans_coarse_count(n)
+  int level;
 } mlt_kmeans_space;
 void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, double guess,
                       mlt_kmeans_space *space, uint32_t *bounds);
@@ -159,6 +160,8 @@ void mlt_index16(int level, const uint16_t *data, size_t n, const int16_t *cuts,
 void mlt_index32(int level, const uint32_t *data, size_t n, const int32_t *cuts, size_t count,
                  uint8_t *codes);
 void mlt_search16(const uint16_t *data, size_t n, const int16_t *cuts, size_t count,
+                  uint8_t *codes);
+void mlt_search32(const uint32_t *data, size_t n, const int32_t *cuts, size_t count,
                   uint8_t *codes);
 void mlt_lookup16(const uint16_t *data, size_t n, const uint8_t *table, uint8_t *codes);
 void mlt_lookup8(const uint8_t *data, size_t n, const uint8_t *table, uint8_t *codes);

@@ -34,6 +34,7 @@ extension Palettizer {
     let finders = ObjectPool { [format = coded.format, level] in
       PaletteFinder(format: format, level: level)
     }
+    let cuts = layout.isContiguous ? nil : AlternatingCuts(coded, level: level)
     try parallel.forEach(pieces.count) { index in
       let range = pieces[index]
       try pool.withBuffer { buffer in
@@ -41,11 +42,11 @@ extension Palettizer {
         try finders.with { finder in
           if keptBefore.isEmpty {
             try source.withElements(range) { bytes in
-              if let base = bytes.baseAddress { find(base, range, finder, into: codes) }
+              if let base = bytes.baseAddress { find(base, range, finder, cuts, into: codes) }
             }
             source.release(range)
           } else {
-            try findKept(range, finder, into: codes)
+            try findKept(range, finder, cuts, into: codes)
           }
         }
         try emit(codes, range, indices)
@@ -71,12 +72,12 @@ extension Palettizer {
   /// Writes the index of every element of `range`, a byte each.
   private func find(
     _ base: UnsafeRawPointer, _ range: Range<Int>, _ finder: PaletteFinder,
-    into codes: UnsafeMutablePointer<UInt8>
+    _ cuts: AlternatingCuts?, into codes: UnsafeMutablePointer<UInt8>
   ) {
     let width = coded.format.width
     layout.forEachStretch(range) { stretch, slab, position in
       let offset = stretch.lowerBound - range.lowerBound
-      if layout.isContiguous {
+      guard let cuts else {
         finder.use(coded, group: slab)
         finder.find(base + offset * width, stretch.count, into: codes + offset)
         return
@@ -87,10 +88,9 @@ extension Palettizer {
         let group = layout.map[start]
         var next = start + 1
         while next < end && layout.map[next] == group { next += 1 }
-        finder.use(coded, group: slab * layout.groupsPerSlab + Int(group))
-        finder.find(
+        cuts.find(
           base + (offset + start - position) * width, next - start,
-          into: codes + offset + start - position)
+          group: slab * layout.groupsPerSlab + Int(group), into: codes + offset + start - position)
         start = next
       }
     }
@@ -98,7 +98,8 @@ extension Palettizer {
 
   /// Writes the indices of the kept values whose numbers are in `range`.
   private func findKept(
-    _ range: Range<Int>, _ finder: PaletteFinder, into codes: UnsafeMutablePointer<UInt8>
+    _ range: Range<Int>, _ finder: PaletteFinder, _ cuts: AlternatingCuts?,
+    into codes: UnsafeMutablePointer<UInt8>
   ) throws {
     guard let mask else { return }
     // The last block that starts at or before the first number.
@@ -116,7 +117,7 @@ extension Palettizer {
       while block < blocks.count && keptBefore[block] < range.upperBound {
         let elements = blocks[block]
         try source.withElements(elements) { bytes in
-          if let base = bytes.baseAddress { find(base, elements, finder, into: dense) }
+          if let base = bytes.baseAddress { find(base, elements, finder, cuts, into: dense) }
         }
         source.release(elements)
         let count = try MaskBits.with(mask, elements) {

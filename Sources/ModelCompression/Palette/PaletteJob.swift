@@ -10,7 +10,20 @@ struct PaletteJob: Sendable {
   let mask: (any TensorSource)?
   let parallel: Parallel
   let level: KernelLevel
-  let spaces = ObjectPool { ValueSpace() }
+  let spaces: ObjectPool<ValueSpace>
+
+  init(
+    source: any TensorSource, format: PaletteFormat, settings: PaletteSettings,
+    mask: (any TensorSource)?, parallel: Parallel, level: KernelLevel
+  ) {
+    self.source = source
+    self.format = format
+    self.settings = settings
+    self.mask = mask
+    self.parallel = parallel
+    self.level = level
+    spaces = ObjectPool { ValueSpace(level: level) }
+  }
 
   /// The shape of the tables without the last two axes, or the reason why there is none.
   func groupShape(_ grouping: PaletteGrouping) throws -> (shape: [Int], refusal: String?) {

@@ -109,6 +109,9 @@ enum PaletteFormat: Sendable {
     }
   }
 
+  /// A key that no value exceeds.
+  var keyLimit: Int32 { self == .single ? Int32.max : Int32(Int16.max) }
+
   /// The order key of the greatest value of the type not above `value`; that of +0 for −0.
   func cut(_ value: Double) -> Int32 {
     switch self {

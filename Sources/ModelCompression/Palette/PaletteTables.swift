@@ -37,10 +37,15 @@ struct PaletteTables: Sendable {
   /// number is the number of cuts below its key.
   func cuts(_ group: Int) -> [Int32] {
     let first = group * tableCount
-    var cuts: [Int32] = []
-    for entry in 0..<max(used[group] - 1, 0) {
-      let middle = (Double(entries[first + entry]) + Double(entries[first + entry + 1])) / 2
-      cuts.append(format.cut(middle))
+    var cuts = [Int32](repeating: format.keyLimit, count: max(used[group] - 1, 0))
+    // Nothing lies between equal entries; the lowest of them takes all.
+    for entry in cuts.indices.reversed() {
+      let (low, high) = (entries[first + entry], entries[first + entry + 1])
+      if low < high {
+        cuts[entry] = format.cut((Double(low) + Double(high)) / 2)
+      } else if entry + 1 < cuts.count {
+        cuts[entry] = cuts[entry + 1]
+      }
     }
     return cuts
   }
@@ -162,6 +167,66 @@ final class PaletteFinder: @unchecked Sendable {
     case .single: for key in keys { table[key + 32768] = code }
     case .int8: for key in keys { table[key & 255] = code }
     case .uint8: for key in keys { table[key] = code }
+    }
+  }
+}
+
+/// The cuts of all scalar tables of a layout whose groups alternate within a row.
+struct AlternatingCuts: Sendable {
+  private let format: PaletteFormat
+  private let level: KernelLevel
+  private let count: Int
+  private let wide: [Int32]
+  private let narrow: [Int16]
+
+  init(_ tables: PaletteTables, level: KernelLevel) {
+    format = tables.format
+    self.level = level
+    count = max((tables.used.max() ?? 1) - 1, 0)
+    var all: [Int32] = []
+    all.reserveCapacity(count * tables.used.count)
+    for group in tables.used.indices {
+      let cuts = tables.cuts(group)
+      all += cuts
+      all += [Int32](repeating: format.keyLimit, count: count - cuts.count)
+    }
+    narrow = format == .single ? [] : all.map { Int16(truncatingIfNeeded: $0) }
+    wide = format == .single ? all : []
+  }
+
+  /// Writes the index of the nearest entry of every value of a run of one group.
+  func find(
+    _ base: UnsafeRawPointer, _ length: Int, group: Int, into codes: UnsafeMutablePointer<UInt8>
+  ) {
+    switch format {
+    case .half:
+      let data = base.assumingMemoryBound(to: UInt16.self)
+      narrow.withUnsafeBufferPointer { cuts in
+        let first = cuts.baseAddress.map { $0 + group * count }
+        if count <= 15 {
+          mlt_index16(level.rawValue, data, length, first, count, codes)
+        } else {
+          mlt_search16(data, length, first, count, codes)
+        }
+      }
+    case .single:
+      let data = base.assumingMemoryBound(to: UInt32.self)
+      wide.withUnsafeBufferPointer { cuts in
+        let first = cuts.baseAddress.map { $0 + group * count }
+        if count <= 15 {
+          mlt_index32(level.rawValue, data, length, first, count, codes)
+        } else {
+          mlt_search32(data, length, first, count, codes)
+        }
+      }
+    case .int8, .uint8:
+      let data = base.assumingMemoryBound(to: UInt8.self)
+      for index in 0..<length {
+        let key = format == .int8 ? Int16(Int8(bitPattern: data[index])) : Int16(data[index])
+        var code = 0
+        while code < count && key > narrow[group * count + code] { code += 1 }
+        codes[index] = UInt8(code)
+      }
     }
   }
 }

@@ -69,7 +69,8 @@ final class ValueSpace: @unchecked Sendable {
   /// The most clusters.
   static let clusterLimit = 65536
 
-  init() {
+  init(level: KernelLevel = .current) {
+    solver.level = level.rawValue
     capacity = 0
     values = .allocate(capacity: 1)
     counts = .allocate(capacity: 1)
