@@ -58,7 +58,8 @@ let package = Package(
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
     .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"], exclude: ["Cases"]),
+      name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"],
+      exclude: ["Cases"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -14,7 +14,7 @@ need() { # need PACKAGE COMMAND…: the package when the command fails
 
 need_swift() {
   command -v swift >/dev/null 2>&1 && return
-  say "setup: the Swift toolchain (6.0 or newer) is not on PATH: https://www.swift.org/install"
+  say "setup: the Swift toolchain (tested with 6.3) is not on PATH: https://www.swift.org/install"
   exit 1
 }
 

@@ -4,9 +4,13 @@ import ModelTensors
 
 /// What a pass may know of a constant before its values are read.
 public struct ConstantFacts: Sendable {
+  /// The name.
   public var name: String
+  /// The type of the elements.
   public var elementType: ElementType
+  /// The sizes of the axes.
   public var shape: [Int]
+  /// The number of elements.
   public var elementCount: Int
   /// Stored bytes.
   public var byteCount: Int
@@ -41,7 +45,9 @@ public enum CandidateSelection: Sendable {
 
 /// A specification version with the reason for it.
 public struct VersionRequirement: Sendable, Hashable {
+  /// The specification version.
   public var version: Int
+  /// What needs it.
   public var reason: String
 
   /// A requirement of this version.
@@ -82,15 +88,20 @@ public protocol CompressionPass: Sendable {
 }
 
 extension CompressionPass {
+  /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .limited }
+  /// The hint when a refusal is an error; nil where it is a skip.
   public var refusalHint: String? { nil }
+  /// The lowest specification version that can hold the result.
   public var requirement: VersionRequirement { .program }
+  /// Whether constants that are no float are candidates.
   public var takesIntegers: Bool { false }
   public var neuralNetworks: NeuralNetworkSupport {
     .unsupported("this compression is for ML Programs")
   }
   public var programRefusal: String? { nil }
 
+  /// Changes the model before its constants are looked at; returns notes.
   public mutating func rewrite(
     _ model: inout Model, settings: CompressionSettings
   ) throws -> [String] { [] }

@@ -8,20 +8,25 @@ import ModelTensors
 /// Runs a compressing pass on a model: decides per constant, streams the weights into new files,
 /// patches the programs, writes the model.
 public struct Compressor: Sendable {
+  /// Settings that all passes share.
   public var settings: CompressionSettings
+  /// The threads to work with.
   public var parallel: Parallel
   /// Called with the share of the work that is done, 0…1.
   public var progress: @Sendable (Double) -> Void = { _ in }
 
   /// A compressor with these settings.
-  public init(settings: CompressionSettings = CompressionSettings(), parallel: Parallel = Parallel())
-  {
+  public init(
+    settings: CompressionSettings = CompressionSettings(), parallel: Parallel = Parallel()
+  ) {
     self.settings = settings
     self.parallel = parallel
   }
 
-  /// Compresses `loaded` and commits it to `writer`; without a writer nothing is written and the
-  /// ledger is the same. When nothing was compressed the writer is discarded.
+  /// Compresses `loaded` and commits it to `writer`.
+  ///
+  /// Without a writer nothing is written and the ledger is the same. When nothing was compressed
+  /// the writer is discarded.
   ///
   /// - Throws: ``PassError``, `UpgradeRefusal`, `FileError`, `SpecError`, `TensorError`.
   public func run(
@@ -29,6 +34,27 @@ public struct Compressor: Sendable {
   ) throws -> Ledger {
     do {
       return try compress(pass, loaded, writer)
+    } catch {
+      writer?.discard()
+      throw error
+    }
+  }
+
+  /// Runs several passes in order, each on what the one before it left.
+  ///
+  /// Between them the model lies in a temporary folder. Errors in the ledger are against the model
+  /// as it came.
+  ///
+  /// - Throws: as ``run(_:on:to:)``.
+  public func run(
+    _ passes: [any CompressionPass], on loaded: LoadedModel, to writer: PackageWriter?
+  ) throws -> Ledger {
+    guard passes.count > 1, let last = passes.last else {
+      return try run(passes.first ?? DecompressPass(), on: loaded, to: writer)
+    }
+    do {
+      return try PassSequence(compressor: self, first: Array(passes.dropLast()), last: last)
+        .run(on: loaded, to: writer)
     } catch {
       writer?.discard()
       throw error
@@ -59,10 +85,13 @@ public struct Compressor: Sendable {
     }
     let assembly = WeightAssembly(parallel: parallel, progress: meter.add)
     var outcome = WeightAssembly.Outcome()
+    var sinks: [any BlobSink] = []
     if !plan.recipes.isEmpty || networks.hasCompressed && !items.isEmpty {
       outcome = try assembly.run(items) { fileName -> any BlobSink in
-        if let writer { return try writer.weightWriter(fileName: fileName) }
-        return CountingBlobSink()
+        let sink: any BlobSink =
+          try writer?.weightWriter(fileName: fileName) ?? CountingBlobSink()
+        sinks.append(sink)
+        return sink
       }
     }
     if let hint = refusalHint(pass),
@@ -85,9 +114,13 @@ public struct Compressor: Sendable {
     }
     state.ledger.notes += try apply(outcome, index, to: &state.model)
     try verify(state.model, knownFindings)
+    let specification = try ModelEncoder.encode(state.model)
+    let replaced = Set(loaded.weightFileNames)
+    state.ledger.writtenBytes =
+      specification.count + sinks.reduce(0) { $0 + $1.byteCount }
+      + loaded.bytesBeside(weightFiles: replaced)
     if let writer {
-      let specification = try ModelEncoder.encode(state.model)
-      try writer.carryOver(from: loaded.container, replacing: Set(loaded.weightFileNames))
+      try writer.carryOver(from: loaded.container, replacing: replaced)
       try writer.commit(specification: specification)
       state.ledger.synchronizeSeconds = writer.timings.synchronize
     }
@@ -299,8 +332,12 @@ public struct Compressor: Sendable {
     of constant: GraphOperation, _ encoded: EncodedConstant
   ) -> (operations: [GraphOperation], dropped: [String]) {
     guard let output = constant.outputs.last else { return ([constant], []) }
+    var parts = encoded.parts
+    if let document = constant.attributes["val"]?.docString, !document.isEmpty, !parts.isEmpty {
+      parts[0].docString = document
+    }
     var operations = encoded.prepared.operations(
-      output: output.name, name: constant.name, parts: encoded.parts)
+      output: output.name, name: constant.name, parts: parts)
     guard var last = operations.popLast() else { return ([constant], []) }
     if last.outputs.first?.type?.tensor?.dataType == output.type?.tensor?.dataType {
       last.outputs[0] = output

@@ -6,11 +6,13 @@ import ModelTensors
 public struct ConstantSite: Sendable, Hashable {
   /// The program: indices of children from the root pipeline down.
   public var place: [Int]
+  /// The name of the function.
   public var function: String
   /// The opset of the block.
   public var specialization: String
   /// The name of the constant's value.
   public var name: String
+  /// The place of the operation in its block.
   public var path: OperationPath
 
   /// The site of `operation` at `path`.
@@ -36,6 +38,9 @@ struct Constant: Sendable {
     var input: String
     /// The channel axes that the consumer sees; nil for a scalar.
     var axes: ChannelAxes?
+    /// Whether the other operand of a matrix product has another element type; only a plain
+    /// constant may differ.
+    var mixesTypes: Bool
   }
 
   var name: String
@@ -55,6 +60,8 @@ struct Constant: Sendable {
   var consumers: [Consumer]
   /// Whether a block yields the constant as an output.
   var isBlockOutput: Bool
+  /// Whether a constexpr operation reads it too.
+  var isParameter: Bool
 }
 
 /// All numeric constants of a model's programs, in file order.
@@ -107,11 +114,14 @@ struct ConstantIndex: Sendable {
     let block = context.block
     let defUse = DefUse(inputs: context.inputs, block: block)
     let reader = EncodingReader(block)
-    var values: [String: Value] = [:]
+    var known = KnownValues(
+      types: Dictionary(
+        defUse.definitions.map { ($0.name, $0.type?.tensor?.elementType) },
+        uniquingKeysWith: { _, last in last }))
     var candidates: [(GraphOperation, OperationPath)] = []
     block.forEachOperation { operation, path in
       if operation.isConst, let output = operation.outputs.first {
-        values[output.name] = operation.attributes["val"]
+        known.values[output.name] = operation.attributes["val"]
       }
       if operation.isConst || operation.isConstexpr { candidates.append((operation, path)) }
     }
@@ -126,7 +136,7 @@ struct ConstantIndex: Sendable {
       if isParameter { continue }
       guard let found = try content(of: operation, reader) else { continue }
       let index = indexOfConstant(found, operation, context)
-      add(uses, to: index, block, values)
+      add(uses, to: index, block, known)
       let site = context.site(operation, path)
       constants[index].sites.append(site)
       bySite[site] = index
@@ -141,6 +151,12 @@ struct ConstantIndex: Sendable {
         constants[index].functions.append(context.function)
       }
     }
+  }
+
+  /// Constants and element types of a block by name.
+  private struct KnownValues {
+    var values: [String: Value] = [:]
+    var types: [String: ElementType?]
   }
 
   private struct Content {
@@ -181,19 +197,25 @@ struct ConstantIndex: Sendable {
   }
 
   private mutating func add(
-    _ uses: [Use], to index: Int, _ block: Block, _ values: [String: Value]
+    _ uses: [Use], to index: Int, _ block: Block, _ known: KnownValues
   ) {
     for use in uses {
       switch use.consumer {
       case .blockOutput: constants[index].isBlockOutput = true
       case .operation(let path, let input, let binding):
-        guard let consumer = block[path], !consumer.isConstexpr else { continue }
+        guard let consumer = block[path] else { continue }
+        if consumer.isConstexpr {
+          constants[index].isParameter = true
+          continue
+        }
         constants[index].consumers.append(
           Constant.Consumer(
             name: consumer.name, type: consumer.type, input: input,
             axes: WeightAxes.axes(
               for: consumer, input: input, binding: binding,
-              shape: constants[index].source.shape, constant: { values[$0] })))
+              shape: constants[index].source.shape, constant: { known.values[$0] }),
+            mixesTypes: ConstantIndex.mixesTypes(
+              consumer, input, constants[index].source.elementType, known.types)))
       }
     }
   }
@@ -221,7 +243,7 @@ struct ConstantIndex: Sendable {
         name: context.prefix + (operation.outputs.last?.name ?? operation.name),
         source: content.source, encoding: content.encoding, weights: weights,
         byteCount: byteCount, sites: [], upstream: [], functions: [], consumers: [],
-        isBlockOutput: false))
+        isBlockOutput: false, isParameter: false))
     return constants.count - 1
   }
 
@@ -229,5 +251,17 @@ struct ConstantIndex: Sendable {
     if let weight = value.weight { return "\(weight.key)" }
     let bytes = value.tensorSource.flatMap { try? $0.bytes() } ?? []
     return "\(value.type?.tensor?.elementType?.rawValue ?? "")\(bytes)"
+  }
+
+  private static func mixesTypes(
+    _ operation: GraphOperation, _ input: String, _ type: ElementType,
+    _ types: [String: ElementType?]
+  ) -> Bool {
+    guard operation.type == "matmul", input == "x" || input == "y",
+      let other = operation.inputs[input == "x" ? "y" : "x"]
+    else { return false }
+    let otherType =
+      other.value?.type?.tensor?.elementType ?? other.name.flatMap { types[$0] ?? nil }
+    return otherType != nil && otherType != type
   }
 }

@@ -7,10 +7,13 @@ public struct DecompressPass: CompressionPass {
   /// A pass.
   public init() {}
 
+  /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .anySize }
+  /// Whether constants that are no float are candidates.
   public var takesIntegers: Bool { true }
   public var neuralNetworks: NeuralNetworkSupport { .scheme(.float32) }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard !constant.encoding.isDense else { return .skip("is not compressed") }
     return .encode(DenseRecipe(encoding: constant.encoding.name))

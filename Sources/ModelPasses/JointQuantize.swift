@@ -17,8 +17,9 @@ extension QuantizePass {
       switch groups(of: constant) {
       case .skip(let reason): return .skip(reason)
       case .groups(let groups):
-        guard storedBytes(count: values.elementCount, constant, groups.scaleShape)
-          < values.byteCount
+        guard
+          storedBytes(count: values.elementCount, constant, groups.scaleShape)
+            < values.byteCount
         else { return .skip("would not shrink: scales would outweigh what the codes save") }
         return .encode(
           SparseQuantizeRecipe(scheme: scheme, groups: groups, mask: mask, kept: values))
@@ -209,6 +210,7 @@ struct TableQuantizedWeight: PreparedWeight {
       + LookupOperations.chain(
         indices: parts[0], lut: .name(table), vectorSize: lookup.tables.shape.last ?? 1,
         vectorAxis: lookup.vectorAxis, mask: mask == nil ? nil : parts.last,
-        kept: lookup.indices.elementCount, elementType: source.elementType, shape: source.shape, output: output, name: name)
+        kept: lookup.indices.elementCount, elementType: source.elementType, shape: source.shape,
+        output: output, name: name)
   }
 }

@@ -14,6 +14,7 @@ public enum PalettizationGranularity: Sendable, Hashable {
 public struct PalettizePass: CompressionPass {
   /// Bits, mode, vectors and table of a weight; axes are filled in per weight.
   public var settings: PaletteSettings
+  /// What shares a scale or a table.
   public var granularity: PalettizationGranularity
   /// Whether every output channel gets a scale.
   public var hasChannelScale: Bool
@@ -32,12 +33,15 @@ public struct PalettizePass: CompressionPass {
     self.channelAxis = channelAxis
   }
 
+  /// Whether constants that are no float are candidates.
   public var takesIntegers: Bool { true }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     switch constant.elementType {
     case .float16, .float32, .int8, .uint8: break
-    default: return .skip("tables hold fp16, fp32, int8 or uint8, not \(constant.elementType.rawValue)")
+    default:
+      return .skip("tables hold fp16, fp32, int8 or uint8, not \(constant.elementType.rawValue)")
     }
     let encoding = constant.encoding
     switch encoding.core {
@@ -178,7 +182,9 @@ struct PalettizeRecipe: WeightRecipe {
     let indices = (kept / settings.clusterDimension * settings.bits + 7) / 8
     let maskBytes = constant.encoding.mask?.byteCount ?? 0
     var tables = 1
-    if case .channels(let axis, let size) = grouping { tables = constant.shape[axis] / max(1, size) }
+    if case .channels(let axis, let size) = grouping {
+      tables = constant.shape[axis] / max(1, size)
+    }
     if let axis = settings.scaleAxis { tables = constant.shape[axis] }
     let width =
       settings.tableQuantization == nil ? constant.elementType.bitWidth / 8 : 1

@@ -5,7 +5,9 @@ import ModelTensors
 
 /// Magnitude pruning: the values of least magnitude become zero, the others are stored with a mask.
 public struct PrunePass: CompressionPass {
-  /// Which values become zero. `dim` 0 is the axis of the output channels, 1 that of the input
+  /// Which values become zero.
+  ///
+  /// `dim` 0 is the axis of the output channels, 1 that of the input
   /// channels, as the consumers of a weight see them.
   public enum Rule: Sendable, Hashable {
     /// A share of the values of each weight.
@@ -18,11 +20,13 @@ public struct PrunePass: CompressionPass {
     case blocks(sparsity: Double, size: Int, dim: Int)
   }
 
+  /// Which values become zero.
   public var rule: Rule
 
   /// A pass with this rule.
   public init(rule: Rule) { self.rule = rule }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float16 || constant.elementType == .float32 else {
       return .skip("\(constant.elementType.rawValue) values are not pruned")

@@ -14,7 +14,9 @@ public enum QuantizationGranularity: Sendable, Hashable {
 
 /// Linear quantization of weights to 8 or 4 bits.
 public struct QuantizePass: CompressionPass {
+  /// How weights become codes.
   public var scheme: AffineScheme
+  /// What shares a scale or a table.
   public var granularity: QuantizationGranularity
   /// Bits of a code in neural networks, 1…8; nil for those of the scheme.
   public var networkBits: Int?
@@ -50,6 +52,7 @@ public struct QuantizePass: CompressionPass {
     return "\(networkBits) bits are for neural networks; ML Programs take 8, 4 or 16"
   }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     if !constant.encoding.isDense { return composed(constant) }
     let type = constant.elementType
@@ -62,8 +65,9 @@ public struct QuantizePass: CompressionPass {
       guard let layout = GroupLayout(shape: constant.shape, scaleShape: groups.scaleShape) else {
         return .skip("its shape \(constant.shape) has no groups \(groups.scaleShape)")
       }
-      guard storedBytes(count: constant.elementCount, constant, groups.scaleShape)
-        < constant.byteCount
+      guard
+        storedBytes(count: constant.elementCount, constant, groups.scaleShape)
+          < constant.byteCount
       else { return .skip("would not shrink: scales would outweigh what the codes save") }
       return .encode(
         QuantizeRecipe(scheme: scheme, layout: layout, groups: groups, version: version))
@@ -189,7 +193,9 @@ struct QuantizedWeight: PreparedWeight {
   private var isBlockwise: Bool { version >= 9 }
   private var layout: GroupLayout { quantizer.layout }
 
-  /// Codes, scales and, where the form has them, zero points. The iOS18 operation keeps scales at
+  /// Codes, scales and, where the form has them, zero points.
+  ///
+  /// The iOS18 operation keeps scales at
   /// the weight's rank, the iOS16 one wants a vector or a scalar and always zero points.
   var parts: [WeightPart] {
     let shape = isBlockwise ? layout.scaleShape : vectorShape

@@ -9,7 +9,9 @@ public struct WeightEncoding: Sendable {
   public struct Codes: Sendable {
     /// int4, uint4, int8 or uint8: of the dense shape, or the kept codes in scan order.
     public var data: any TensorSource
+    /// The scales, of the rank of the codes.
     public var scale: any TensorSource
+    /// The offsets, of the shape of the scales; nil for none.
     public var offset: (any TensorSource)?
   }
 
@@ -21,6 +23,7 @@ public struct WeightEncoding: Sendable {
     public var tables: any TensorSource
     /// The tables' own codes where they are quantized.
     public var tableCodes: Codes?
+    /// The axis along which vectors lie; nil for tables of scalars.
     public var vectorAxis: Int?
   }
 
@@ -34,6 +37,7 @@ public struct WeightEncoding: Sendable {
 
   /// uint1, of the shape of what the core stores densely; nil when everything is kept.
   public var mask: (any TensorSource)?
+  /// What is stored for the dense or the kept values.
   public var core: Core
 
   /// Whether the weight is a plain constant.
@@ -42,7 +46,7 @@ public struct WeightEncoding: Sendable {
     return false
   }
 
-  /// The name in text and JSON, outermost first: `dense`, `blockwise`, `sparse+lut` …
+  /// The name in text and JSON, outermost first: `dense`, `blockwise`, `sparse+lut` and so on.
   public var name: String {
     let inner =
       switch core {

@@ -4,7 +4,9 @@ import ModelTensors
 
 /// One tensor of an encoded weight: codes, scales, a table, a mask.
 public struct WeightPart: Sendable, Equatable {
+  /// The type of the elements.
   public var elementType: ElementType
+  /// The sizes of the axes.
   public var shape: [Int]
 
   /// A tensor of this type and shape.
@@ -39,7 +41,9 @@ public protocol WeightRecipe: Sendable {
 }
 
 extension WeightRecipe {
+  /// Recipes of equal identity encode equal weights equally.
   public var identity: String { description }
+  /// The lowest specification version that can hold the result.
   public var requirement: VersionRequirement { .program }
 }
 
@@ -68,5 +72,6 @@ public protocol PreparedWeight: Sendable {
 }
 
 extension PreparedWeight {
+  /// What else the ledger says about the weight.
   public var note: String? { nil }
 }

@@ -1,9 +1,10 @@
+import ModelFiles
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import ModelFiles
 
 /// Small files that a command writes beside a model.
 enum FileOutput {
@@ -18,6 +19,13 @@ enum FileOutput {
       URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
     }
     return FileManager.default.fileExists(atPath: left) && resolve(left) == resolve(right)
+  }
+
+  /// The place that a path names, whether or not anything is there: its folder resolved.
+  static func place(_ path: String) -> String {
+    let url = URL(filePath: path)
+    let parent = url.deletingLastPathComponent().resolvingSymlinksInPath().standardizedFileURL
+    return parent.appending(path: url.lastPathComponent).path
   }
 
   /// Whether `path` lies in the folder `folder`, links resolved.

@@ -8,8 +8,10 @@ enum PalettizeCommand: Command {
   static let options =
     [
       Option.value("nbits", "4|1|2|3|5|6|7|8", "bits per index (4); 5 and 7 for neural networks"),
-      .value("mode", "kmeans|uniform|unique", "how entries are chosen: least squared error, even "
-        + "levels, or the distinct values (kmeans)"),
+      .value(
+        "mode", "kmeans|uniform|unique",
+        "how entries are chosen: least squared error, even "
+          + "levels, or the distinct values (kmeans)"),
       .value("granularity", "tensor|channel-group", "what shares a table (tensor)"),
       .value("group-size", "N", "channels per table (32); 1: a table per channel"),
       .value("cluster-dim", "N", "values along the channels that share an index (1)"),

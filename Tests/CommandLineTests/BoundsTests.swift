@@ -76,3 +76,19 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["m.mlpackage"])
   }
 }
+
+/// Folders that the user may not write to; the superuser may write everywhere.
+@Suite(.enabled(if: geteuid() != 0, "the superuser writes everywhere"))
+struct PermissionTests {
+  @Test func readOnlyFolder() throws {
+    let folder = try TestFolder()
+    let model = try folder.copy(TestData.conformance("zoo/base_ios16.mlpackage"), as: "m.mlpackage")
+    try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: folder.path)
+    defer {
+      try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
+    }
+    let result = try Executable.run(["quantize", model], in: "/")
+    #expect(result.status == 74)
+    #expect(result.error.contains("ermission denied"))
+  }
+}

@@ -9,6 +9,15 @@ import Testing
     try testCase.run()
   }
 
+  @Test(
+    .enabled(if: TestFiles.exists("/dev/full"), "the system has no /dev/full"),
+    arguments: [["--help"], ["--version"], ["quantize", "--help"], ["inspect", "--help"]])
+  func standardOutputThatIsFull(_ arguments: [String]) throws {
+    let result = try Executable.run(arguments, in: "/", outputFile: "/dev/full")
+    #expect(result.status == 74)
+    #expect(result.error.hasPrefix("mlt: error: standard output: "))
+  }
+
   @Test func casesAreFound() { #expect(CommandLineCase.all.count > 40) }
 
   @Test func patternsMatchWhatTheySay() {

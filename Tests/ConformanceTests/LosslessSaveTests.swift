@@ -14,8 +14,11 @@ import Testing
     return (try? TestData.models(in: folders)) ?? []
   }()
 
-  static let operationModels =
-    (try? TestData.models(in: ["ops", "ops_peer"].map { TestData.conformance($0) })) ?? []
+  static let operationModels: [String] = {
+    let roots = [TestData.conformance, "\(TestData.shared)/conformance"].compactMap { $0 }
+    let folders = Set(roots).flatMap { root in ["ops", "ops_peer"].map { "\(root)/\($0)" } }
+    return (try? TestData.models(in: folders)) ?? []
+  }()
 
   @Test(
     .enabled(if: !models.isEmpty, Comment(rawValue: TestData.absence)), arguments: models)

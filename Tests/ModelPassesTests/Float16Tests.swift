@@ -366,6 +366,105 @@ import Testing
     #expect(run.ledger.version.reason?.contains("constexpr_cast") == true)
   }
 
+  /// Images, integers and the label of a classifier stay when the interface becomes float16.
+  @Test func classifierInFloat16() throws {
+    var weights = WeightMaker()
+    let image = Self.tensor("image", [1, 3, 8, 8])
+    var classes = Value(.string, [64], .strings((0..<64).map { "class \($0)" }))
+    classes.docString = "labels"
+    var classify = GraphOperation(
+      type: "classify", inputs: ["probabilities": .name("p"), "classes": .value(classes)],
+      outputs: [
+        NamedValueType("label", .tensor(.string)),
+        NamedValueType(
+          "label_probs",
+          ValueType(.dictionary(key: .tensor(.string), value: .tensor(.float64)))),
+      ])
+    classify.attributes["name"] = .string("classify")
+    var model = Make.model(
+      6, [image],
+      [
+        Make.const("shape", .int32s([1, 192])),
+        Make.operation(
+          "reshape", ["x": "image", "shape": "shape"], Self.tensor("flat", [1, 192])),
+        Make.const("w", try weights.random(.float32, [64, 192])),
+        Make.operation("linear", ["x": "flat", "weight": "w"], Self.tensor("h", [1, 64])),
+        Make.const("axis", .int32(-1)),
+        Make.operation("softmax", ["x": "h", "axis": "axis"], Self.tensor("p", [1, 64])),
+        classify,
+      ], outputs: [])
+    guard var program = model.program, var main = program.functions["main"],
+      var block = main.activeBlock
+    else { return }
+    block.outputs = ["label", "label_probs"]
+    main.activeBlock = block
+    program.functions["main"] = main
+    model.program = program
+    let pixels = ImageType(width: 8, height: 8, colorSpace: .init(rawValue: 20))
+    model.description?.inputs = [
+      FeatureDescription(name: "image", type: FeatureType(.image(pixels)))
+    ]
+    model.description?.outputs = [
+      FeatureDescription(name: "label", type: FeatureType(.string)),
+      FeatureDescription(name: "label_probs", type: FeatureType(.dictionary(.string))),
+    ]
+    model.description?.predictedFeatureName = "label"
+    model.description?.predictedProbabilitiesName = "label_probs"
+    for pass in [Float16Pass(), Float16Pass(changesInterface: true)] {
+      let run = try PassRun(model, pass)
+      let after = try run.output
+      #expect(after.description == run.before.description)
+      #expect(after.program?.functions["main"]?.inputs == [image])
+      let last = try #require(after.operations().last)
+      #expect(last.outputs == classify.outputs)
+      #expect(last.inputs["classes"]?.value == classes)
+      let probabilities = try #require(last.inputs["probabilities"]?.name)
+      #expect(type(probabilities, after) == .float32)
+      #expect(try run.row("w").status == .compressed)
+    }
+    for bits in [8, 4] {
+      let run = try PassRun(model, QuantizePass(scheme: AffineScheme(bits: bits)))
+      #expect(try run.output.operations().last == run.before.operations().last)
+    }
+  }
+
+  /// An input that takes a tuple: every binding is converted, constants among them too.
+  @Test func tuplesOfValues() throws {
+    var weights = WeightMaker()
+    var concat = Make.operation("concat", [:], Self.tensor("y", [2, 192]))
+    concat.inputs["values"] = Argument([
+      Binding(.name("x")), Binding(.name("r")), Binding(.name("w")),
+    ])
+    concat.inputs["axis"] = .name("axis")
+    concat.inputs["interleave"] = .name("interleave")
+    let run = try PassRun(
+      model(
+        7,
+        [
+          Make.operation("relu", ["x": "x"], Self.tensor("r")),
+          Make.const("w", try weights.random(.float32, [2, 64])),
+          Make.const("axis", .int32(1)), Make.const("interleave", .bool(false)), concat,
+        ], outputs: [Self.tensor("y", [2, 192])]), Float16Pass())
+    let after = try run.output
+    let found = try #require(after.operations().first { $0.type == "concat" })
+    let names = try #require(found.inputs["values"]?.bindings.compactMap { $0.name })
+    #expect(names.count == 3)
+    for name in names { #expect(type(name, after) == .float16, "\(name)") }
+  }
+
+  /// A weight that is compressed as fp32 stays, and so does what it is bound to.
+  @Test(arguments: [7, 9])
+  func compressedWeightsStayInFloat32(_ version: Int) throws {
+    let compressed = try PassRun(try linear(version))
+    let model = try compressed.output.withWeight()
+    let run = try PassRun(model, Float16Pass())
+    let after = try run.output
+    #expect(after.operation("w") == run.before.operation("w"))
+    #expect(type("y", after) == .float32)
+    #expect(type("extra_w", after) == .float16)
+    #expect(run.ledger.notes.contains { $0.contains("main/y") && $0.contains("stays fp32") })
+  }
+
   @Test func halfModelsHaveNothingToDo() throws {
     let run = try PassRun(try Sample.linear(7), Float16Pass())
     #expect(run.after == nil)

@@ -12,7 +12,7 @@ import Testing
   private func decorated() throws -> Model {
     var weights = WeightMaker()
     var value = try weights.random(.float16, [64, 48])
-    value.docString = "kept with the constant?"
+    value.docString = "the weight"
     var model = try Sample.linear(8, weight: value).appending([
       Make.const("bias", try weights.random(.float16, [64], seed: 2)),
       Make.operation("add", ["x": "y", "y": "bias"], Make.tensor("z", [2, 64])),
@@ -82,6 +82,7 @@ import Testing
     #expect(constant.unknownFields == Self.unknown(903))
     #expect(constant.outputs.first?.unknownFields == Self.unknown(904))
     #expect(constant.name == "w")
+    #expect(constant.attributes["quantized_data"]?.docString == "the weight")
   }
 
   /// The same with a version that rises.
@@ -130,6 +131,11 @@ import Testing
     let stored = try run.folder.bytes(
       "\(PassRun.outputName)/Data/com.apple.CoreML/weights/weight.bin")
     #expect(stored.prefix(4) == [4, 0, 0, 0])  // codes and scales of two weights
+
+    // What is compressed already is listed once too.
+    let again = try PassRun(try run.output)
+    #expect(again.ledger.rows.map(\.name) == ["w", "u"])
+    #expect(try again.row("w").functions == ["main", "other"])
 
     // Only one function: the constant that it shares changes for both.
     let only = try PassRun(model) { $0.function = "other" }

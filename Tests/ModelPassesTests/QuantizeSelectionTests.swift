@@ -236,6 +236,61 @@ import Testing
     }
   }
 
+  /// A table that a compressed weight decodes with stays, whoever else uses it.
+  @Test func parametersOfCompressedWeightsStay() throws {
+    var weights = WeightMaker()
+    let table = (0..<16).map { Float($0) }
+    let indices = (0..<(64 * 48 / 2)).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let lookup = GraphOperation(
+      type: "constexpr_lut_to_dense",
+      inputs: [
+        "indices": .value(try weights.value(.uint4, [64, 48], bytes: indices)),
+        "lut": .name("table"),
+      ], outputs: [Make.tensor("w", [64, 48])], attributes: ["name": .string("w")])
+    let model = Make.model(
+      9, [Make.tensor("x", [2, 48])],
+      [
+        Make.const("table", try weights.value(.float16, [1, 1, 16, 1], table)), lookup,
+        Make.operation("linear", ["x": "x", "weight": "w"], Make.tensor("y", [2, 64])),
+        Make.operation("relu", ["x": "table"], Make.tensor("z", [1, 1, 16, 1])),
+      ], outputs: [Make.tensor("y", [2, 64]), Make.tensor("z", [1, 1, 16, 1])])
+    let run = try PassRun(model, QuantizePass(granularity: .tensor), settings: everySize)
+    #expect(run.after == nil)
+    #expect(try run.row("table").reason == "is a parameter of a compressed weight")
+    #expect(try run.row("w").reason?.contains("constexpr_lut_to_dense") == true)
+  }
+
+  /// One blob that two constants read in different shapes: one is compressed, the other stays.
+  @Test func oneBlobInTwoShapes() throws {
+    var weights = WeightMaker()
+    let matrix = try weights.random(.float16, [64, 48])
+    guard var weight = matrix.weight else { return }
+    weight.source = try MemoryTensor(
+      elementType: .float16, shape: [64 * 48], bytes: try weight.source.bytes())
+    let model = try Sample.linear(weight: matrix).appending([
+      Make.const("flat", .weight(weight)),
+      Make.operation("relu", ["x": "flat"], Make.tensor("z", [64 * 48])),
+    ])
+    let run = try PassRun(model)
+    #expect(try run.row("w").status == .compressed)
+    #expect(try run.row("flat").status == .skipped)
+    #expect(try run.output.constant("flat")?.bytes() == run.before.constant("flat")?.bytes())
+  }
+
+  /// A matrix product of fp32 and fp16 takes a constant, not what a constexpr operation decodes.
+  @Test func mixedProductsStay() throws {
+    var weights = WeightMaker()
+    let model = Make.model(
+      8, [Make.tensor("x", [2, 64], .float32)],
+      [
+        Make.const("w", try weights.random(.float16, [64, 64])),
+        Make.operation("matmul", ["x": "x", "y": "w"], Make.tensor("y", [2, 64], .float32)),
+      ], outputs: [Make.tensor("y", [2, 64], .float32)])
+    let run = try PassRun(model)
+    #expect(run.after == nil)
+    #expect(try run.row("w").reason?.contains("mixes element types") == true)
+  }
+
   @Test func compressedWeightsAreListedAndStay() throws {
     let first = try PassRun(Sample.linear(9))
     let again = try PassRun(try first.output)

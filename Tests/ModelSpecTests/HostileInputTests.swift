@@ -152,6 +152,19 @@ import Testing
     #expect(Codec.error(Codec.model(value: blobValue(999, [2]))) != nil)
   }
 
+  @Test func weightsInTypesAreRefused() throws {
+    var tensor = ProtoWriter()
+    tensor.varint(1, 10)
+    tensor.message(4) { entry in
+      entry.text(1, "note")
+      entry.bytes(2, blobValue(10, [2, 2]))
+    }
+    let value = ProtoWriter.message(2, ProtoWriter.message(1, tensor.bytes))
+    let error = try #require(Codec.error(Codec.model(value: value)))
+    #expect(error.kind == .unsupported)
+    #expect(error.message.contains("\"note\""))
+  }
+
   /// Immediate tensors whose list does not fit their shape have no elements to read.
   @Test func immediateTensorsOfOtherSizes() throws {
     let values = [

@@ -35,11 +35,13 @@ public enum Executable {
   ///   - environment: Variables added to the test's own.
   ///   - fileSizeLimit: The largest file that the process may write, in units of 512 bytes.
   ///   - memoryLimit: The largest address space of the process in kilobytes.
+  ///   - outputFile: A file or device that takes standard output.
   ///   - timeLimit: Seconds after which the process is killed.
   ///   - started: Called with the process's id while it runs.
   public static func run(
     _ arguments: [String], in folder: String, environment: [String: String] = [:],
-    fileSizeLimit: Int? = nil, memoryLimit: Int? = nil, timeLimit: Double = 60,
+    fileSizeLimit: Int? = nil, memoryLimit: Int? = nil, outputFile: String? = nil,
+    timeLimit: Double = 60,
     started: (Int32) -> Void = { _ in }
   ) throws -> RunResult {
     let files = try TestFolder()
@@ -60,7 +62,7 @@ public enum Executable {
     let output = try handle(files, "output")
     let error = try handle(files, "error")
     process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
+    process.standardOutput = outputFile.flatMap { FileHandle(forWritingAtPath: $0) } ?? output
     process.standardError = error
     let ended = DispatchSemaphore(value: 0)
     process.terminationHandler = { _ in ended.signal() }

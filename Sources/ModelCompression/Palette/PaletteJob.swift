@@ -197,7 +197,8 @@ struct PaletteJob: Sendable {
     if !finite { return .special }
     let (most, values) = found.withLock { $0 }
     guard let bits = PaletteSettings.allowedBits.first(where: { 1 << $0 >= most }) else {
-      return .tooMany("has \(most) distinct values\(groups > 1 ? " in a group" : ""), more than 256")
+      return .tooMany(
+        "has \(most) distinct values\(groups > 1 ? " in a group" : ""), more than 256")
     }
     var tables = PaletteTables(format: format, bits: bits, vectorSize: 1, groups: groups)
     for (group, values) in values {

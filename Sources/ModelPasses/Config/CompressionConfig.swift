@@ -66,23 +66,33 @@ public struct CompressionConfig: Sendable {
     return entries
   }
 
+  /// The entry that holds for a constant.
+  struct Resolution {
+    var entry: Entry?
+    /// Whether the constant itself is named, not one of its consumers.
+    var isOwn = false
+    var note: String?
+  }
+
   /// The entry for a constant, and a note where its consumers ask for different ones.
   ///
   /// The rule: an entry for the constant's own name; else the entries of its consumers by name,
   /// then by type, then the global one. Of several consumers the first in file order that has an
   /// entry of the closest kind decides.
-  func entry(for constant: ConstantFacts) -> (entry: Entry?, note: String?) {
+  func entry(for constant: ConstantFacts) -> Resolution {
     let ownName = constant.name.split(separator: "/").last.map(String.init) ?? constant.name
-    if let own = byName[constant.name] ?? byName[ownName] { return (own, nil) }
+    if let own = byName[constant.name] ?? byName[ownName] {
+      return Resolution(entry: own, isOwn: true)
+    }
     let named = constant.consumers.map { byName[$0.name] }
     if let first = named.firstIndex(where: { $0 != nil }) {
-      return (named[first], note(constant, named, first))
+      return Resolution(entry: named[first], note: note(constant, named, first))
     }
     let typed = constant.consumers.map { byType[$0.type] }
     if let first = typed.firstIndex(where: { $0 != nil }) {
-      return (typed[first], note(constant, typed, first))
+      return Resolution(entry: typed[first], note: note(constant, typed, first))
     }
-    return (global, nil)
+    return Resolution(entry: global)
   }
 
   private func note(_ constant: ConstantFacts, _ entries: [Entry?], _ first: Int) -> String? {

@@ -27,6 +27,7 @@ indirect enum ConfigNode: Sendable, Equatable {
 
 /// A configuration that cannot be used: the file, the line where known, and what is wrong.
 public struct ConfigError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What is wrong, in one line.
   public var message: String
   /// Counted from 1.
   public var line: Int?
@@ -59,8 +60,7 @@ enum ConfigReader {
     return try result.get()
   }
 
-  private static func documents(_ parser: inout yaml_parser_t) throws(ConfigError) -> [ConfigNode]
-  {
+  private static func documents(_ parser: inout yaml_parser_t) throws(ConfigError) -> [ConfigNode] {
     var nodes: [ConfigNode] = []
     while true {
       var document = yaml_document_t()

@@ -9,20 +9,27 @@ public struct ConfigPass: CompressionPass {
   /// A pass of one document.
   public init(_ config: CompressionConfig) { self.config = config }
 
+  /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .anySize }
+  /// Whether constants that are no float are candidates.
   public var takesIntegers: Bool { true }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
-    let (entry, note) = config.entry(for: constant)
-    guard case .scheme(let scheme) = entry else {
-      return .skip(entry == nil ? "no entry of the configuration matches" : "its entry is null")
+    let resolution = config.entry(for: constant)
+    let note = resolution.note
+    guard case .scheme(let scheme) = resolution.entry else {
+      return .skip(
+        resolution.entry == nil ? "no entry of the configuration matches" : "its entry is null")
     }
     if constant.elementCount <= scheme.weightThreshold {
       return .skip(
         "\(constant.elementCount) elements, not more than weight_threshold "
           + "\(scheme.weightThreshold)")
     }
-    if constant.shape.count < 2 { return .skip("rank \(constant.shape.count)") }
+    if constant.shape.count < 2, !resolution.isOwn {
+      return .skip("rank \(constant.shape.count); an entry for its own name takes it")
+    }
     switch scheme.pass.decide(constant, version: version) {
     case .skip(let reason): return .skip(note.map { "\(reason); \($0)" } ?? reason)
     case .encode(let recipe):

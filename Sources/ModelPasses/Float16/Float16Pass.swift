@@ -31,6 +31,7 @@ public struct Float16Pass: CompressionPass {
       ? VersionRequirement(7, "float16 inputs and outputs need iOS16") : .program
   }
 
+  /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .own }
 
   /// Weights only: a network's arithmetic is not part of the model.
@@ -39,8 +40,11 @@ public struct Float16Pass: CompressionPass {
       .float16(clamps: clamps),
       note: changesInterface ? "inputs and outputs of neural networks stay as they are" : nil)
   }
+
+  /// The hint when a refusal is an error; nil where it is a skip.
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 
+  /// Changes the model before its constants are looked at; returns notes.
   public mutating func rewrite(
     _ model: inout Model, settings: CompressionSettings
   ) throws -> [String] {
@@ -74,7 +78,7 @@ public struct Float16Pass: CompressionPass {
     try model.updateEachProgram { model, place in
       guard var program = model.program else { return }
       try program.apply(patches[place] ?? [])
-      if changesInterface { 
+      if changesInterface {
         Float16Interface.change(&model, &program, keeping: keptOutputs[place] ?? [:])
       }
       model.program = program
@@ -103,6 +107,7 @@ public struct Float16Pass: CompressionPass {
     }
   }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float32 else {
       return .skip("is \(constant.elementType.rawValue), not fp32")
@@ -132,10 +137,14 @@ public struct Float16StoragePass: CompressionPass {
   /// A pass with this setting.
   public init(clamps: Bool = false) { self.clamps = clamps }
 
+  /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .anySize }
+  /// Weights of networks in fp16.
   public var neuralNetworks: NeuralNetworkSupport { .scheme(.float16(clamps: clamps)) }
+  /// The hint when a refusal is an error; nil where it is a skip.
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float32 else {
       return .skip("is \(constant.elementType.rawValue), not fp32")

@@ -105,6 +105,11 @@ public struct MeasuredForms: Sendable {
   /// Bytes of all candidates as they are.
   public var denseBytes: Int { candidates.reduce(0) { $0 + ($1.forms.first?.bytes ?? 0) } }
 
+  /// Bytes of the smallest forms of all candidates.
+  public var leastBytes: Int {
+    candidates.reduce(0) { $0 + ($1.forms.map(\.bytes).min() ?? 0) }
+  }
+
   /// Bytes that a goal leaves to the candidates.
   func budget(_ goal: RecipeSearch.Goal) -> Int {
     switch goal {
@@ -182,7 +187,9 @@ public struct MeasuredForms: Sendable {
   /// The lower convex hull of forms by size: largest first, errors rising ever faster.
   private static func hull(_ forms: [RecipeSearch.Form]) -> [RecipeSearch.Form] {
     let sorted = forms.enumerated().sorted {
-      ($1.element.bytes, $0.element.error, $0.offset) < ($0.element.bytes, $1.element.error, $1.offset)
+      ($1.element.bytes, $0.element.error, $0.offset) < (
+        $0.element.bytes, $1.element.error, $1.offset
+      )
     }.map(\.element)
     // From the smallest up, only forms with less error than all smaller ones are of use.
     var useful: [RecipeSearch.Form] = []
@@ -213,6 +220,7 @@ public struct MeasuredForms: Sendable {
 public struct ChosenRecipe: Sendable {
   /// One weight.
   public struct Entry: Sendable {
+    /// The name of the weight.
     public var name: String
     /// Nil for a weight that stays as it is.
     public var scheme: MenuScheme?
@@ -220,6 +228,7 @@ public struct ChosenRecipe: Sendable {
     public var bytes: Int
   }
 
+  /// One entry per weight.
   public var entries: [Entry]
 
   /// Bytes of all entries.

@@ -2,7 +2,7 @@ import ModelCompression
 
 /// A scheme that a recipe may choose.
 public struct MenuScheme: Sendable {
-  /// The name on the command line, `int8`, `int4`, `lut4`, `sparse75` …
+  /// The name on the command line, `int8`, `int4`, `lut4`, `sparse75` and so on.
   public let name: String
   let pass: any CompressionPass
   /// The entry of a configuration file that means the same.
