@@ -50,12 +50,8 @@ public struct TableCoding: Sendable {
       parallel: parallel, spaces: ObjectPool { ValueSpace() }
     ) { _, space in
       guard let tables = choose(space, bits: bits, entries) else { return }
-      let sums = tables.entries.withUnsafeBufferPointer { table in
-        table.baseAddress.map {
-          PaletteTables.error(space, entries: $0, used: tables.used[0])
-        }
-      }
-      found.withLock { $0 = (tables, sums ?? ErrorSums()) }
+      let sums = error(of: tables, space)
+      found.withLock { $0 = (tables, sums) }
     }
     guard isFinite else {
       return .refused(reason: "holds \(try SpecialValues.count(source, parallel: parallel))")
@@ -80,18 +76,7 @@ public struct TableCoding: Sendable {
       tables.used = [space.cluster(1 << bits, shifted: true)]
       for entry in 0..<tables.used[0] { tables.entries[entry] = Float(space.centroids[entry]) + 0 }
       return tables
-    case .uniform:
-      var tables = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
-      guard space.count > 0 else { return tables }
-      let low = Double(space.values[0])
-      let high = Double(space.values[space.count - 1])
-      let last = (1 << bits) - 1
-      let step = (high - low) / Double(last)
-      for level in 0...last {
-        tables.entries[level] = Float(low + Double(level) * step) + 0
-      }
-      tables.used = [last + 1]
-      return tables
+    case .uniform: return uniform(space, bits: bits)
     case .unique:
       guard let bits = (1...8).first(where: { 1 << $0 >= space.count }) else { return nil }
       var tables = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
@@ -99,6 +84,32 @@ public struct TableCoding: Sendable {
       tables.used = [space.count]
       return tables
     }
+  }
+
+  /// Even levels; of the step in double precision and the fp32 steps beside it the one of least
+  /// error.
+  private static func uniform(_ space: ValueSpace, bits: Int) -> PaletteTables {
+    var best = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
+    guard space.count > 0 else { return best }
+    let low = Double(space.values[0])
+    let last = (1 << bits) - 1
+    let step = (Double(space.values[space.count - 1]) - low) / Double(last)
+    var least = Double.infinity
+    let rounded = Float(step)
+    for step in [step] + [rounded, rounded.nextUp, rounded.nextDown].map(Double.init) {
+      var tables = best
+      for level in 0...last { tables.entries[level] = Float(low + Double(level) * step) + 0 }
+      tables.used = [last + 1]
+      let error = error(of: tables, space).error
+      if error < least { (best, least) = (tables, error) }
+    }
+    return best
+  }
+
+  private static func error(of tables: PaletteTables, _ space: ValueSpace) -> ErrorSums {
+    tables.entries.withUnsafeBufferPointer { table in
+      table.baseAddress.map { PaletteTables.error(space, entries: $0, used: tables.used[0]) }
+    } ?? ErrorSums()
   }
 
   /// A byte per value: the number of the nearest entry, of two equally near ones the lower.
