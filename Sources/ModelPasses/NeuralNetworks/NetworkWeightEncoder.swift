@@ -95,7 +95,8 @@ struct NetworkWeightEncoder {
   ) throws -> Outcome {
     let source = try FloatTensor(shape: weight.shape, values: values)
     switch try HalfConversion.prepare(source: source, clamp: clamps, parallel: parallel) {
-    case .refused(let reason): return .refused(reason)
+    case .refused(let reason):
+      return .refused("\(reason); --clamp stores the nearest fp16 values")
     case .ready(let conversion):
       let bytes = OutputBuffer(count: conversion.byteCount)
       let sums = try conversion.encode(parallel: parallel) { offset, piece in
