@@ -1,4 +1,5 @@
 import ModelTensors
+import Synchronization
 import Testing
 
 @testable import ModelCompression
@@ -115,14 +116,18 @@ import Testing
     mask: (any TensorSource)? = nil
   ) throws -> Encoded {
     let one = try #require(try encode(tensor, grouping, settings, mask: mask))
-    for threads in [2, 7] {
-      #expect(try encode(tensor, grouping, settings, mask: mask, threads: threads) == one)
-    }
-    for level in KernelLevel.available {
-      #expect(try encode(tensor, grouping, settings, mask: mask, level: level) == one)
-    }
+    // The levels and numbers of threads take turns.
+    let turn = turns.wrappingAdd(1, ordering: .relaxed).oldValue
+    let levels = KernelLevel.available
+    let level = levels[turn % levels.count]
+    #expect(
+      try encode(
+        tensor, grouping, settings, mask: mask, threads: [1, 2, 7][turn / 3 % 3], level: level)
+        == one)
     return one
   }
+
+  private static let turns = Atomic<Int>(0)
 
   static let shapes: [([Int], [PaletteGrouping])] = [
     ([37], [.tensor]),
