@@ -85,7 +85,9 @@ import Testing
         let live = table.dropLast(table.reversed().prefix { $0 == 0 }.count)
         if abs(decoded - value) > nearest
           && live.contains(where: { abs($0 - value) < abs(decoded - value) })
-        { wrong += 1 }
+        {
+          wrong += 1
+        }
         if let first = table.firstIndex(of: decoded), first - group * entries < Int(codes[next]) {
           wrong += 1
         }
@@ -153,7 +155,8 @@ import Testing
           #expect(encoded.bits == bits)
           let least = groups.reduce(0.0) { $0 + PalettizerTests.optimum($1, 1 << bits) }
           // Rounding of the entries costs a little.
-          let rounding = half ? Double(count) * magnitude * magnitude * 1e-6 + 1e-13 : 1e-12 * magnitude
+          let rounding =
+            half ? Double(count) * magnitude * magnitude * 1e-6 + 1e-13 : 1e-12 * magnitude
           #expect(encoded.sums.error >= least * (1 - 1e-9) - 1e-30)
           #expect(encoded.sums.error <= least * (1 + 1e-6) + rounding)
           let uniform = try PalettizerTests.same(
@@ -343,7 +346,8 @@ import Testing
       Issue.record("not refused")
     }
     #expect(
-      try PalettizerTests.encode(many.tensor, .channels(axis: 0, size: 7), PaletteSettings()) == nil)
+      try PalettizerTests.encode(many.tensor, .channels(axis: 0, size: 7), PaletteSettings()) == nil
+    )
     #expect(throws: TensorError.self) {
       try PalettizerTests.encode(many.tensor, .tensor, PaletteSettings(bits: 5))
     }

@@ -30,6 +30,7 @@ public struct PaletteSettings: Sendable, Hashable {
 
   /// Bits of an index: 1, 2, 3, 4, 6 or 8.
   public var bits: Int
+  /// How entries are chosen.
   public var mode: Mode
   /// Consecutive entries along `vectorAxis` that share an index.
   public var clusterDimension: Int
@@ -47,7 +48,7 @@ public struct PaletteSettings: Sendable, Hashable {
   /// 4-bit k-means of scalars unless said otherwise.
   public init(
     bits: Int = 4, mode: Mode = .kmeans, clusterDimension: Int = 1, vectorAxis: Int = 0,
-    scaleAxis: Int? = nil, tableQuantization: TableQuantization? = nil, restarts: Int = 3,
+    scaleAxis: Int? = nil, tableQuantization: TableQuantization? = nil, restarts: Int = 8,
     seed: UInt64 = 0
   ) {
     self.bits = bits
@@ -119,7 +120,11 @@ enum PaletteFormat: Sendable {
       var key = Int32(Int16(bitPattern: bits))
       if Double(HalfFloat.float(bits)) > value {
         // One step down.
-        if bits & 0x7FFF == 0 { bits = 0x8001 } else { bits = bits & 0x8000 == 0 ? bits - 1 : bits + 1 }
+        if bits & 0x7FFF == 0 {
+          bits = 0x8001
+        } else {
+          bits = bits & 0x8000 == 0 ? bits - 1 : bits + 1
+        }
         key = Int32(Int16(bitPattern: bits))
       }
       key ^= (key >> 31) & 0x7FFF

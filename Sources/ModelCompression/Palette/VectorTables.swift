@@ -87,7 +87,8 @@ extension PaletteJob {
     indexShape[axis] /= width
     if indexShape[axis] % shape[axis] != 0 {
       return .refused(
-        reason: "its groups of \(channels / shape[axis]) channels hold no whole vectors of \(width)")
+        reason: "its groups of \(channels / shape[axis]) channels hold no whole vectors of \(width)"
+      )
     }
     guard let layout = GroupLayout(shape: indexShape, scaleShape: shape) else {
       return .refused(reason: "its shape \(source.shape) has no groups \(shape)")
@@ -175,7 +176,8 @@ extension PaletteJob {
         }
       }
       return try VectorKMeans(
-        memory: SharedPointer(base), count: count, width: reader.width, clusters: 1 << settings.bits,
+        memory: SharedPointer(base), count: count, width: reader.width,
+        clusters: 1 << settings.bits,
         level: level, parallel: parallel
       ).solve(restarts: settings.restarts, seed: settings.seed &+ UInt64(group))
     }
@@ -216,7 +218,8 @@ struct VectorEncoder: Sendable {
 
   /// The power of two that brings `peak` near 1.
   static func factor(peak: Float) -> Float {
-    peak > 0 ? Float(sign: .plus, exponent: -max(min(Int(peak.exponent), 126), -126), significand: 1)
+    peak > 0
+      ? Float(sign: .plus, exponent: -max(min(Int(peak.exponent), 126), -126), significand: 1)
       : 1
   }
 

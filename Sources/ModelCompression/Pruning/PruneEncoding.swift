@@ -67,9 +67,10 @@ extension Pruner {
   /// Calls `body` with the elements, the mask and room for the values of each piece.
   private func forEachPiece(
     _ parallel: Parallel,
-    _ body: @Sendable (
-      Int, UnsafeRawPointer, UnsafePointer<UInt8>, UnsafeMutableRawPointer
-    ) throws -> Void
+    _ body:
+      @Sendable (
+        Int, UnsafeRawPointer, UnsafePointer<UInt8>, UnsafeMutableRawPointer
+      ) throws -> Void
   ) throws -> ErrorSums {
     let pieces = self.pieces
     let maskRoom = Pruner.pieceElements / 8 + 64

@@ -141,7 +141,7 @@ struct AxisBlocks: Sendable {
     let start = outer * length * inner
     return Piece(
       outer: outer, blocks: blocks,
-      elements: start + blocks.lowerBound * size * inner
-        ..< start + min(blocks.upperBound * size, length) * inner)
+      elements: start + blocks.lowerBound * size * inner..<start + min(
+        blocks.upperBound * size, length) * inner)
   }
 }

@@ -75,7 +75,9 @@ extension PruneJob {
             }
             for one in 0..<size { order[one] = one }
             order[..<size].sort { one, other in
-              let (left, right) = (magnitudes[start + one * inner], magnitudes[start + other * inner])
+              let (left, right) = (
+                magnitudes[start + one * inner], magnitudes[start + other * inner]
+              )
               return left < right || (left == right && one > other)
             }
             for (rank, one) in order[..<size].enumerated() {
