@@ -40,6 +40,7 @@ import Testing
   }
 
   /// Decodes and compares with the sums; without vectors checks that every index is the nearest.
+  ///
   /// Returns the values of each table's group.
   @discardableResult
   static func check(
@@ -162,11 +163,11 @@ import Testing
           let uniform = try PalettizerTests.same(
             sample.tensor, grouping, PaletteSettings(bits: bits, mode: .uniform))
           try PalettizerTests.check(uniform, sample.tensor)
-          for mode in [PaletteSettings.TableQuantization.symmetric, .affine] {
-            let quantized = try PalettizerTests.same(
-              sample.tensor, grouping, PaletteSettings(bits: bits, tableQuantization: mode))
-            try PalettizerTests.check(quantized, sample.tensor)
-          }
+          let quantized = try PalettizerTests.same(
+            sample.tensor, grouping,
+            PaletteSettings(
+              bits: bits, tableQuantization: random.below(2) == 0 ? .symmetric : .affine))
+          try PalettizerTests.check(quantized, sample.tensor)
         }
       }
     }
@@ -297,7 +298,7 @@ import Testing
 
   @Test func largeWeights() throws {
     var random = Random(46)
-    let shape = [130, 2111]
+    let shape = [65, 2111]
     let values = (0..<shape.reduce(1, *)).map { _ in random.normal() * 0.02 }
     for half in [true, false] {
       let sample = try Sample(values, shape: shape, half: half)

@@ -227,3 +227,13 @@ size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *first, co
 // The error of singles that decode to the table's entries of their codes.
 mlt_masked_sums mlt_code_sums32(const uint32_t *data, const uint8_t *codes, size_t n,
                                 const float *table);
+
+// Adds bins to others.
+void mlt_add_bins32(const uint32_t *bins, size_t n, uint32_t *total);
+void mlt_add_bins(const uint32_t *bins, size_t n, uint64_t *total);
+void mlt_add_bins64(const uint64_t *bins, size_t n, uint64_t *total);
+// The bin of the element number `count`, from 1, and how many are before that bin; n if none.
+size_t mlt_rank_bin(const uint64_t *bins, size_t n, uint64_t count, uint64_t *before);
+// Sums of halves by magnitude bits, of which those below `cut` and all but `ties` at it are lost.
+mlt_masked_sums mlt_magnitude_sums16(const uint64_t *bins, uint32_t cut, uint64_t ties,
+                                     uint64_t *count);
