@@ -315,6 +315,44 @@ import Testing
     }
   }
 
+  /// Groups of so many singles that they are not sorted.
+  @Test func manySingles() throws {
+    var random = Random(47)
+    let count = BinnedSingles.leastElements + 1003
+    var values = (0..<count).map { _ in
+      let part = Float(random.uniform()) - 0.5
+      return part * part * part
+    }
+    let tensor = try MemoryTensor(elementType: .float32, shape: [count], values: values)
+    for settings in [
+      PaletteSettings(bits: 2), PaletteSettings(bits: 2, tableQuantization: .symmetric),
+      PaletteSettings(bits: 3, mode: .uniform),
+    ] {
+      let one = try #require(try PalettizerTests.encode(tensor, .tensor, settings))
+      #expect(
+        try PalettizerTests.encode(tensor, .tensor, settings, threads: 3, level: .baseline) == one)
+      let type = try #require(ElementType.unsigned(bits: one.bits))
+      let stored = try MemoryTensor(elementType: type, shape: [count], bytes: one.indices)
+      let codes = try CodeReader.codes(stored, 0..<count)
+      let table = try PalettizerTests.values(
+        MemoryTensor(elementType: .float32, shape: [1 << one.bits], bytes: one.tables))
+      var error = 0.0
+      for index in 0..<count {
+        let distance = Double(values[index]) - table[Int(codes[index])]
+        error += distance * distance
+      }
+      #expect(abs(one.sums.error - error) <= 1e-9 * error)
+      #expect(one.sums.count == count)
+    }
+    values[count / 2] = .nan
+    let broken = try MemoryTensor(elementType: .float32, shape: [count], values: values)
+    #expect(try PalettizerTests.encode(broken, .tensor, PaletteSettings()) == nil)
+    let few = try MemoryTensor(
+      elementType: .float32, shape: [count], values: (0..<count).map { Float($0 % 7) })
+    let lossless = try PalettizerTests.encode(few, .tensor, PaletteSettings(bits: 3))
+    #expect(lossless?.sums.error == 0)
+  }
+
   @Test(arguments: [true, false]) func refusals(half: Bool) throws {
     for (values, reason) in [
       ([1, .infinity, 2, -.infinity], "holds 2 infinite values"),
