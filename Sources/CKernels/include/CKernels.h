@@ -237,3 +237,8 @@ size_t mlt_rank_bin(const uint64_t *bins, size_t n, uint64_t count, uint64_t *be
 // Sums of halves by magnitude bits, of which those below `cut` and all but `ties` at it are lost.
 mlt_masked_sums mlt_magnitude_sums16(const uint64_t *bins, uint32_t cut, uint64_t ties,
                                      uint64_t *count);
+
+// For each of `inner` columns of `size` magnitudes: a flag where all but the `gone` least are, of
+// equal ones the first; none where the magnitude is 0.
+void mlt_keep_largest(const uint32_t *magnitudes, size_t inner, size_t size, size_t gone,
+                      uint8_t *flags);
