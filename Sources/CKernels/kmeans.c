@@ -207,11 +207,38 @@ static size_t edges(const float *values, const double *s0, size_t n, double limi
   return m;
 }
 
-// Let values be merged into stretches. Moving every stretch of an optimal partition to the side of
-// its mean loses at most count * width / 2 times the distance of the two centroids for each
-// boundary inside a stretch, in all `limit` * range / 2. So an edge is next to a boundary of the
-// optimum only if some path of edges through it comes that close to the best one; all other
-// stretches stay whole in the exact solution that follows.
+// Moving every stretch of an optimal partition to the side of its mean loses at most count * width
+// / 2 times the distance of the two centroids for each boundary inside a stretch, in all `loss`. So
+// an edge is next to a boundary of the optimum only if some path of edges through it comes that
+// close to the best one; all other stretches stay whole.
+int mlt_kmeans_open(const double *s0, const double *s1, size_t m, size_t k, double loss, int level,
+                    double *lambda, uint8_t *open) {
+  mlt_kmeans_space space = {.level = level};
+  double *memory = malloc(3 * (m + 1) * sizeof *memory);
+  uint32_t *bounds = malloc((k + 1) * sizeof *bounds);
+  int done = memory && bounds && m > k && k > 1 && make_space(&space, m);
+  if (done) {
+    double *r0 = memory, *r1 = r0 + m + 1, *forward = r1 + m + 1;
+    for (size_t i = 0; i <= m; i++) r0[i] = s0[m] - s0[m - i], r1[i] = s1[m] - s1[m - i];
+    points edge = {s0, s1, m}, reversed = {r0, r1, m};
+    *lambda = search(edge, k, *lambda, &space, space.coarse, bounds);
+    double known = -*lambda * (double)k;
+    for (size_t i = 0; i < k; i++) known += gain(edge, bounds[i], bounds[i + 1]);
+    pass(edge, *lambda, &space);
+    for (size_t i = 0; i <= m; i++) forward[i] = space.best[i];
+    pass(reversed, *lambda, &space);
+    double least = known - loss * (1 + 1e-9) - 1e-11 * fabs(forward[m]);
+    for (size_t i = 0; i < m; i++) {
+      open[i] = forward[i] + space.best[m - i] >= least ||
+                forward[i + 1] + space.best[m - i - 1] >= least;
+    }
+  }
+  free(memory);
+  free(bounds);
+  free_space(&space);
+  return done;
+}
+
 int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, size_t n, size_t k,
                        double guess, int level, uint32_t *bounds) {
   size_t wanted = 1024 * k < 32768 ? 32768 : 1024 * k;
@@ -225,42 +252,27 @@ int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, 
   if (!positions) return 0;
   size_t m = edges(values, s0, n, limit, positions);
   int done = 0;
-  mlt_kmeans_space space = {.level = level}, inner = {.level = level};
-  double *thin = malloc(5 * (m + 1) * sizeof *thin), *fine = 0;
+  mlt_kmeans_space inner = {.level = level};
+  double *thin = malloc(2 * (m + 1) * sizeof *thin), *fine = 0, lambda = guess;
   uint32_t *places = 0;
-  if (m > n / 2 || m <= k || !thin || !make_space(&space, m)) goto end;
-  double *t0 = thin, *t1 = t0 + m + 1, *r0 = t1 + m + 1, *r1 = r0 + m + 1, *forward = r1 + m + 1;
+  uint8_t *open = malloc(m + 1);
+  if (m > n / 2 || !thin || !open) goto end;
   for (size_t i = 0; i <= m; i++) {
-    t0[i] = s0[positions[i]], t1[i] = s1[positions[i]];
-    r0[i] = s0[n] - s0[positions[m - i]], r1[i] = s1[n] - s1[positions[m - i]];
+    thin[i] = s0[positions[i]], thin[m + 1 + i] = s1[positions[i]];
   }
-  points edge = {t0, t1, m}, reversed = {r0, r1, m};
-  double lambda = search(edge, k, guess, &space, space.coarse, bounds);
-  double known = -lambda * (double)k;
-  for (size_t i = 0; i < k; i++) known += gain(edge, bounds[i], bounds[i + 1]);
-  pass(edge, lambda, &space);
-  for (size_t i = 0; i <= m; i++) forward[i] = space.best[i];
-  pass(reversed, lambda, &space);
-  double range = (double)values[n - 1] - (double)values[0];
-  double least = known - limit * range * 0.5 * (1 + 1e-9) - 1e-11 * fabs(forward[m]);
-  // Every position of a stretch next to such an edge may be a boundary.
+  double loss = limit * ((double)values[n - 1] - (double)values[0]) / 2;
+  if (!mlt_kmeans_open(thin, thin + m + 1, m, k, loss, level, &lambda, open)) goto end;
   size_t total = 0;
-  for (int turn = 0; turn < 2; turn++) {
-    total = 0;
-    for (size_t i = 0; i < m; i++) {
-      int open = forward[i] + space.best[m - i] >= least ||
-                 forward[i + 1] + space.best[m - i - 1] >= least;
-      size_t step = open ? 1 : positions[i + 1] - positions[i];
-      for (size_t place = positions[i]; place < positions[i + 1]; place += step) {
-        if (turn) places[total] = (uint32_t)place;
-        total++;
-      }
-    }
-    if (turn == 0) {
-      if (total > n / 2) goto end;
-      places = malloc((total + 1) * sizeof *places);
-      fine = malloc(2 * (total + 1) * sizeof *fine);
-      if (!places || !fine || !make_space(&inner, total)) goto end;
+  for (size_t i = 0; i < m; i++) total += open[i] ? positions[i + 1] - positions[i] : 1;
+  if (total > n / 2) goto end;
+  places = malloc((total + 1) * sizeof *places);
+  fine = malloc(2 * (total + 1) * sizeof *fine);
+  if (!places || !fine || !make_space(&inner, total)) goto end;
+  total = 0;
+  for (size_t i = 0; i < m; i++) {
+    size_t step = open[i] ? 1 : positions[i + 1] - positions[i];
+    for (size_t place = positions[i]; place < positions[i + 1]; place += step) {
+      places[total++] = (uint32_t)place;
     }
   }
   places[total] = (uint32_t)n;
@@ -276,7 +288,7 @@ end:
   free(thin);
   free(fine);
   free(places);
-  free_space(&space);
+  free(open);
   free_space(&inner);
   return done;
 }

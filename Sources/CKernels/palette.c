@@ -318,3 +318,56 @@ mlt_masked_sums mlt_masked_sums16(int level, const uint16_t *data, const uint8_t
 mlt_masked_sums mlt_masked_sums32(int level, const uint32_t *data, const uint8_t *mask, size_t n) {
   CALL(masked_sums32, data, mask, n)
 }
+
+void mlt_add_bins(const uint32_t *bins, size_t n, uint64_t *total) {
+  for (size_t i = 0; i < n; i++) total[i] += bins[i];
+}
+
+void mlt_add_bins32(const uint32_t *bins, size_t n, uint32_t *total) {
+  for (size_t i = 0; i < n; i++) total[i] += bins[i];
+}
+
+void mlt_add_bins64(const uint64_t *bins, size_t n, uint64_t *total) {
+  for (size_t i = 0; i < n; i++) total[i] += bins[i];
+}
+
+size_t mlt_rank_bin(const uint64_t *bins, size_t n, uint64_t count, uint64_t *before) {
+  uint64_t sum = 0;
+  size_t i = 0;
+  for (; i < n && sum + bins[i] < count; i++) sum += bins[i];
+  *before = sum;
+  return i;
+}
+
+mlt_masked_sums mlt_magnitude_sums16(const uint64_t *bins, uint32_t cut, uint64_t ties,
+                                     uint64_t *count) {
+  mlt_masked_sums sums = {0, 0, 0, 0};
+  for (uint32_t bits = 0; bits < 0x7C00; bits++) {
+    if (bins[bits] == 0) continue;
+    float value = half_value(bits);
+    double square = (double)value * value;
+    *count += bins[bits];
+    sums.signal += (double)bins[bits] * square;
+    sums.peak = value;
+    uint64_t lost = bits < cut ? bins[bits] : bits == cut ? bins[bits] - ties : 0;
+    if (lost > 0) {
+      sums.error += (double)lost * square;
+      sums.worst = value;
+    }
+  }
+  return sums;
+}
+
+void mlt_keep_largest(const uint32_t *magnitudes, size_t inner, size_t size, size_t gone,
+                      uint8_t *flags) {
+  for (size_t position = 0; position < inner; position++) {
+    const uint32_t *start = magnitudes + position;
+    for (size_t one = 0; one < size; one++) {
+      uint32_t value = start[one * inner];
+      size_t less = 0;
+      for (size_t other = 0; other < one; other++) less += start[other * inner] < value;
+      for (size_t other = one + 1; other < size; other++) less += start[other * inner] <= value;
+      flags[one * inner + position] = less >= gone && value != 0;
+    }
+  }
+}

@@ -129,7 +129,12 @@ typedef struct {
 void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, double guess,
                       mlt_kmeans_space *space, uint32_t *bounds);
 size_t mlt_kmeans_coarse_count(size_t n);
-// The same for very many values, of which most are merged where no boundary can be; returns 0 when
+// Marks the stretches between `m` + 1 edges in which a boundary of the optimum may lie, given how
+// much merging all values of each stretch costs at most; `lambda` is the guess and what was found.
+// Returns 0 when there are too few edges or there is no memory, else 1.
+int mlt_kmeans_open(const double *s0, const double *s1, size_t m, size_t k, double loss, int level,
+                    double *lambda, uint8_t *open);
+// mlt_kmeans_solve for very many values, of which most are merged where no boundary can be; returns 0 when
 // that would not help, else 1.
 int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, size_t n, size_t k,
                        double guess, int level, uint32_t *bounds);
@@ -210,3 +215,30 @@ typedef struct {
 } mlt_masked_sums;
 mlt_masked_sums mlt_masked_sums16(int level, const uint16_t *data, const uint8_t *mask, size_t n);
 mlt_masked_sums mlt_masked_sums32(int level, const uint32_t *data, const uint8_t *mask, size_t n);
+
+// Singles by the upper 16 bits of their order keys: counts; counts and sums of the lower 16 bits
+// in bins of 2^shift keys, those of an upper half from `first` on; the keys in bins that are open.
+void mlt_histogram_keys32(const uint32_t *data, size_t n, uint32_t *bins, uint32_t *least,
+                          uint32_t *most);
+void mlt_fill_bins32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
+                     uint32_t *counts, uint64_t *sums);
+size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
+                       const uint8_t *open, uint32_t *keys);
+// The error of singles that decode to the table's entries of their codes.
+mlt_masked_sums mlt_code_sums32(const uint32_t *data, const uint8_t *codes, size_t n,
+                                const float *table);
+
+// Adds bins to others.
+void mlt_add_bins32(const uint32_t *bins, size_t n, uint32_t *total);
+void mlt_add_bins(const uint32_t *bins, size_t n, uint64_t *total);
+void mlt_add_bins64(const uint64_t *bins, size_t n, uint64_t *total);
+// The bin of the element number `count`, from 1, and how many are before that bin; n if none.
+size_t mlt_rank_bin(const uint64_t *bins, size_t n, uint64_t count, uint64_t *before);
+// Sums of halves by magnitude bits, of which those below `cut` and all but `ties` at it are lost.
+mlt_masked_sums mlt_magnitude_sums16(const uint64_t *bins, uint32_t cut, uint64_t ties,
+                                     uint64_t *count);
+
+// For each of `inner` columns of `size` magnitudes: a flag where all but the `gone` least are, of
+// equal ones the first; none where the magnitude is 0.
+void mlt_keep_largest(const uint32_t *magnitudes, size_t inner, size_t size, size_t gone,
+                      uint8_t *flags);

@@ -145,7 +145,7 @@ struct ValueCollector: Sendable {
         let found = peak
         total.withLock { peak in
           peak = max(peak, found)
-          for bin in 0..<65536 { target.pointer[bin] &+= own.bins[bin] }
+          mlt_add_bins32(own.bins, 65536, target.pointer)
         }
       }
     }
