@@ -14,8 +14,9 @@ public struct Compressor: Sendable {
   public var progress: @Sendable (Double) -> Void = { _ in }
 
   /// A compressor with these settings.
-  public init(settings: CompressionSettings = CompressionSettings(), parallel: Parallel = Parallel())
-  {
+  public init(
+    settings: CompressionSettings = CompressionSettings(), parallel: Parallel = Parallel()
+  ) {
     self.settings = settings
     self.parallel = parallel
   }
@@ -261,8 +262,9 @@ public struct Compressor: Sendable {
         for (key, block) in function.specializations {
           block.forEachOperation { operation, path in
             body(
-              ConstantSite(place: place, function: name, specialization: key,
-              name: operation.outputs.first?.name ?? "", path: path),
+              ConstantSite(
+                place: place, function: name, specialization: key,
+                name: operation.outputs.first?.name ?? "", path: path),
               operation)
           }
         }

@@ -18,8 +18,9 @@ public struct QuantizePass: CompressionPass {
   public var granularity: QuantizationGranularity
 
   /// A pass with this scheme.
-  public init(scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel)
-  {
+  public init(
+    scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel
+  ) {
     self.scheme = scheme
     self.granularity = granularity
   }

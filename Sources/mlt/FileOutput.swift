@@ -1,9 +1,10 @@
+import ModelFiles
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import ModelFiles
 
 /// Small files that a command writes beside a model.
 enum FileOutput {

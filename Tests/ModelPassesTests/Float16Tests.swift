@@ -385,7 +385,8 @@ import Testing
       6, [image],
       [
         Make.const("shape", .int32s([1, 192])),
-        Make.operation("reshape", ["x": "image", "shape": "shape"], Self.tensor("flat", [1, 192])),
+        Make.operation(
+          "reshape", ["x": "image", "shape": "shape"], Self.tensor("flat", [1, 192])),
         Make.const("w", try weights.random(.float32, [64, 192])),
         Make.operation("linear", ["x": "flat", "weight": "w"], Self.tensor("h", [1, 64])),
         Make.const("axis", .int32(-1)),

@@ -147,8 +147,9 @@ struct Float16Analysis {
     var stubborn: Set<String> = []
     for (name, argument) in operation.inputs where isFloat32(argument, types) {
       guard let input = definition.input(name) else { return nil }
-      guard OperationTable.acceptsFloat16(
-        operation: operation.type, version: version, input: name)
+      guard
+        OperationTable.acceptsFloat16(
+          operation: operation.type, version: version, input: name)
       else {
         // A fixed float32 parameter stays; one that shares its type with others decides for all.
         if let variable = input.typeVariable { stubborn.insert(variable) }

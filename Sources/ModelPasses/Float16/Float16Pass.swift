@@ -67,7 +67,7 @@ public struct Float16Pass: CompressionPass {
     try model.updateEachProgram { model, place in
       guard var program = model.program else { return }
       try program.apply(patches[place] ?? [])
-      if changesInterface { 
+      if changesInterface {
         Float16Interface.change(&model, &program, keeping: keptOutputs[place] ?? [:])
       }
       model.program = program
