@@ -39,6 +39,7 @@ import Testing
   }
 
   /// Decodes and compares with the sums; without vectors checks that every index is the nearest.
+  ///
   /// Returns the values of each table's group.
   @discardableResult
   static func check(
