@@ -12,6 +12,7 @@ let package = Package(
   targets: [
     .target(name: "CModelSchemas", linkerSettings: [.linkedLibrary("protobuf-c")]),
     .systemLibrary(name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
+    .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(name: "CKernels"),
     .target(name: "ModelTensors"),
     .target(name: "ModelCompression", dependencies: ["CKernels", "ModelTensors"]),
@@ -25,7 +26,7 @@ let package = Package(
     .target(
       name: "ModelPasses",
       dependencies: [
-        "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
+        "CYaml", "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
         "ModelSpec",
       ]),
     .target(
@@ -57,7 +58,8 @@ let package = Package(
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
     .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"], exclude: ["Cases"]),
+      name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"],
+      exclude: ["Cases"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,7 +1,9 @@
 import CModelSchemas
 import ModelGraph
 
-/// C interface messages to the IR. The case of a oneof is the number of its field.
+/// C interface messages to the IR.
+///
+/// The case of a oneof is the number of its field.
 enum DescriptionDecoder {
   static func decode(_ pointer: UnsafeMutablePointer<CModelDescription>) throws -> ModelDescription
   {

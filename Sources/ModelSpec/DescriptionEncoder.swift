@@ -1,7 +1,9 @@
 import CModelSchemas
 import ModelGraph
 
-/// The IR's interface to C messages in an arena. The case of a oneof is the number of its field.
+/// The IR's interface to C messages in an arena.
+///
+/// The case of a oneof is the number of its field.
 struct DescriptionEncoder {
   let arena: MessageArena
 

@@ -12,7 +12,9 @@ public protocol WeightResolver: Sendable {
   ) throws -> any TensorSource
 }
 
-/// C program messages to the IR. The case of a oneof is the number of its field.
+/// C program messages to the IR.
+///
+/// The case of a oneof is the number of its field.
 struct ProgramDecoder {
   let weights: any WeightResolver
 

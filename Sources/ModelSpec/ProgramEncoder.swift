@@ -1,7 +1,9 @@
 import CModelSchemas
 import ModelGraph
 
-/// The IR's program to C messages in an arena. The case of a oneof is the number of its field.
+/// The IR's program to C messages in an arena.
+///
+/// The case of a oneof is the number of its field.
 struct ProgramEncoder {
   let arena: MessageArena
 

@@ -116,3 +116,92 @@ typedef struct {
 } mlt_narrow_sums;
 void mlt_narrow_measured(int level, const uint32_t *data, size_t n, float limit, uint16_t *out,
                          mlt_narrow_sums *sums);
+
+// Scalar k-means. Prefix sums of weights and of weighted values, n + 1 each, of n distinct values
+// in rising order; `bounds` receives k + 1 rising positions, segment i is bounds[i] ..< bounds[i+1].
+// `guess` is the Lagrange multiplier to try first. With k >= n the last segments are empty.
+typedef struct {
+  double *best;                           // n + 1
+  uint32_t *from, *candidates, *starts;   // n + 1 each
+  double *coarse;                         // mlt_kmeans_coarse_count(n)
+  int level;
+} mlt_kmeans_space;
+void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, double guess,
+                      mlt_kmeans_space *space, uint32_t *bounds);
+size_t mlt_kmeans_coarse_count(size_t n);
+
+// The greatest magnitude bits; those of an infinity or above mean special values.
+uint32_t mlt_peak16(int level, const uint16_t *data, size_t n);
+uint32_t mlt_peak32(int level, const uint32_t *data, size_t n);
+
+// Counts by bit pattern, added to 65536 or 256 bins.
+void mlt_histogram16(const uint16_t *data, size_t n, uint32_t *bins);
+void mlt_histogram8(const uint8_t *data, size_t n, uint32_t *bins);
+// The distinct halves of a histogram in rising order, -0 with +0, the bins cleared; no magnitude
+// exceeds `peak`. Returns their number, at most 2 * peak + 1.
+size_t mlt_sorted16(uint32_t *bins, uint32_t peak, float *values, uint32_t *counts);
+// Singles as unsigned keys in the order of the values, -0 as +0; sorted; and their distinct values.
+void mlt_order_keys32(const uint32_t *data, size_t n, uint32_t *keys);
+void mlt_sort32(uint32_t *keys, uint32_t *other, size_t n);
+size_t mlt_sorted32(const uint32_t *keys, size_t n, float *values, uint32_t *counts);
+
+// Prefix sums of the weights and of the weighted values less `shift`.
+typedef struct {
+  double count, squares, signal;  // squares of the moved values, signal of the values themselves
+} mlt_prefix;
+mlt_prefix mlt_prefix_sums(const float *values, const uint32_t *counts, size_t n, double shift,
+                           double *s0, double *s1);
+
+// Codes: how many of the rising `cuts` are below the order key of the value. `index` compares with
+// all (for few), `search` halves, `lookup` reads a table of all bit patterns (of the upper halves
+// of the keys for singles, from which it goes on).
+void mlt_index16(int level, const uint16_t *data, size_t n, const int16_t *cuts, size_t count,
+                 uint8_t *codes);
+void mlt_index32(int level, const uint32_t *data, size_t n, const int32_t *cuts, size_t count,
+                 uint8_t *codes);
+void mlt_search16(const uint16_t *data, size_t n, const int16_t *cuts, size_t count,
+                  uint8_t *codes);
+void mlt_search32(const uint32_t *data, size_t n, const int32_t *cuts, size_t count,
+                  uint8_t *codes);
+void mlt_lookup16(const uint16_t *data, size_t n, const uint8_t *table, uint8_t *codes);
+void mlt_lookup8(const uint8_t *data, size_t n, const uint8_t *table, uint8_t *codes);
+void mlt_lookup32(const uint32_t *data, size_t n, const uint8_t *first, const int32_t *cuts,
+                  size_t count, uint8_t *codes);
+// Codes of 1, 2, 3, 4, 6 or 8 bits, lowest bit first; (n * bits + 7) / 8 bytes. Codes fit.
+void mlt_pack_codes(int level, const uint8_t *codes, size_t n, int bits, uint8_t *bytes);
+
+// How many magnitude bits are above and equal to `cut`.
+typedef struct {
+  uint64_t above, equal;
+} mlt_magnitudes;
+mlt_magnitudes mlt_count16(int level, const uint16_t *data, size_t n, uint32_t cut);
+mlt_magnitudes mlt_count32(int level, const uint32_t *data, size_t n, uint32_t cut);
+// One bit per value, set where the magnitude bits are `least` or more; unused bits are 0.
+void mlt_mask16(int level, const uint16_t *data, size_t n, uint32_t least, uint8_t *mask);
+void mlt_mask32(int level, const uint32_t *data, size_t n, uint32_t least, uint8_t *mask);
+// The elements whose bit is set, in order; `out` has room for n + 8.
+size_t mlt_compact8(const uint8_t *data, const uint8_t *mask, size_t n, uint8_t *out);
+size_t mlt_compact16(const uint16_t *data, const uint8_t *mask, size_t n, uint16_t *out);
+size_t mlt_compact32(const uint32_t *data, const uint8_t *mask, size_t n, uint32_t *out);
+// How many of the first n bits are set.
+size_t mlt_count_bits(const uint8_t *mask, size_t n);
+
+// The nearest of `count` entries of `width` components for n vectors, whose component c is at
+// vectors[c * plane + i]; ties go to the lower entry. `distances` (squares) may be null.
+void mlt_nearest_vectors(int level, const float *vectors, size_t plane, size_t n, size_t width,
+                         const float *entries, size_t count, uint8_t *codes, float *distances);
+
+// Counts of singles by bits 15 ... 30, and of those whose bits 15 ... 30 are `upper` by the lower
+// 15; added to 65536 bins.
+void mlt_histogram_upper32(const uint32_t *data, size_t n, uint32_t *bins);
+void mlt_histogram_lower32(const uint32_t *data, size_t n, uint32_t upper, uint32_t *bins);
+// The elements whose bit is set, zeros elsewhere.
+void mlt_zero16(const uint16_t *data, const uint8_t *mask, size_t n, uint16_t *out);
+void mlt_zero32(const uint32_t *data, const uint8_t *mask, size_t n, uint32_t *out);
+// Squares of all elements and of those whose bit is not set; greatest magnitudes of these and all.
+typedef struct {
+  double signal, error;
+  float worst, peak;
+} mlt_masked_sums;
+mlt_masked_sums mlt_masked_sums16(int level, const uint16_t *data, const uint8_t *mask, size_t n);
+mlt_masked_sums mlt_masked_sums32(int level, const uint32_t *data, const uint8_t *mask, size_t n);

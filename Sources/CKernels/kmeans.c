@@ -1,0 +1,176 @@
+#include <math.h>
+
+#include "CKernels.h"
+
+#pragma STDC FP_CONTRACT OFF
+
+// Optimal segmentation of sorted weighted values. The gain of a segment is S1*S1/S0; the best sum
+// of gains minus lambda per segment is a recursion with the Monge property, solved in one pass
+// over a queue of candidates (Wilber 1988; Gronlund et al., "Fast exact k-means in 1D", 2017).
+
+typedef struct {
+  const double *s0, *s1;
+  size_t n;
+} points;
+
+static inline double gain(points p, size_t i, size_t j) {
+  double d1 = p.s1[j] - p.s1[i], d0 = p.s0[j] - p.s0[i];
+  return d1 * d1 / d0;
+}
+
+typedef double f64x8 __attribute__((ext_vector_type(8)));
+typedef _Bool b8 __attribute__((ext_vector_type(8)));
+typedef int64_t i64x8 __attribute__((ext_vector_type(8)));
+
+#define NAME(function) function##_baseline
+#include "kmeans.inc"
+#undef NAME
+
+#if defined(__x86_64__)
+#define NAME(function) function##_v3
+#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
+#include "kmeans.inc"
+#pragma clang attribute pop
+#undef NAME
+
+#define NAME(function) function##_v4
+#pragma clang attribute push( \
+    __attribute__((target("arch=x86-64-v4"), min_vector_width(512))), apply_to = function)
+#include "kmeans.inc"
+#pragma clang attribute pop
+#undef NAME
+#endif
+
+static size_t pass(points p, double lambda, mlt_kmeans_space *space) {
+#if defined(__x86_64__)
+  switch (space->level) {
+    case MLT_KERNELS_V4: return pass_v4(p, lambda, space);
+    case MLT_KERNELS_V3: return pass_v3(p, lambda, space);
+    default: break;
+  }
+#endif
+  return pass_baseline(p, lambda, space);
+}
+
+static void trace(const uint32_t *from, size_t n, size_t count, uint32_t *bounds) {
+  for (size_t j = n; count > 0; j = from[j]) bounds[count--] = (uint32_t)j;
+  bounds[0] = 0;
+}
+
+// A path of k segments from two optimal ones of fewer and of more segments between which the
+// optimum is linear in their number: the start of the longer one, then the rest of the shorter
+// one (Aggarwal, Schieber, Tokuyama 1994).
+static void splice(points p, size_t k, double few, double many, mlt_kmeans_space *space,
+                   uint32_t *bounds) {
+  size_t fewer = pass(p, few, space);
+  if (fewer >= k) {  // equal by another path of the same value
+    if (fewer == k) {
+      trace(space->from, p.n, k, bounds);
+      return;
+    }
+    fewer = 0;
+  } else {
+    trace(space->from, p.n, fewer, bounds);
+  }
+  if (fewer == 0) {
+    fewer = 1;
+    bounds[0] = 0;
+    bounds[1] = (uint32_t)p.n;
+  }
+  size_t more = pass(p, many, space);
+  uint32_t *longer = space->candidates;
+  trace(space->from, p.n, more, longer);
+  if (more <= k) {
+    for (size_t i = 0; i <= more; i++) bounds[i] = longer[i];
+    for (size_t i = more + 1; i <= k; i++) bounds[i] = (uint32_t)p.n;
+    return;
+  }
+  size_t shift = k - fewer;
+  for (size_t i = 0; i < fewer; i++) {
+    if (bounds[i] <= longer[i + shift] && longer[i + shift + 1] <= bounds[i + 1]) {
+      for (size_t j = fewer; j > i; j--) bounds[j + shift] = bounds[j];
+      for (size_t j = 0; j <= i + shift; j++) bounds[j] = longer[j];
+      return;
+    }
+  }
+}
+
+// A lambda whose best path has k segments; `bounds` are written when not null.
+static double search(points p, size_t k, double guess, mlt_kmeans_space *space, double *coarse,
+                     uint32_t *bounds) {
+  const size_t skip = 16;
+  if (p.n / skip >= 16 * k) {
+    size_t n = p.n / skip, rest = p.n % skip != 0;
+    double *s0 = coarse, *s1 = coarse + n + rest + 1;
+    for (size_t i = 0; i <= n; i++) s0[i] = p.s0[i * skip], s1[i] = p.s1[i * skip];
+    if (rest) s0[n + 1] = p.s0[p.n], s1[n + 1] = p.s1[p.n];
+    points thin = {s0, s1, n + rest};
+    guess = search(thin, k, guess, space, coarse + 2 * (n + rest + 1), 0);
+  }
+  double lambda = guess, many = 0, few = 0, gain_many = 0, gain_few = 0;
+  size_t more = 0, fewer = 0;
+  int is_chord = 0;
+  const double offset = 0.95, target = log((double)k + offset);
+  for (int step = 0;; step++) {
+    size_t count = pass(p, lambda, space);
+    if (count == k) {
+      if (bounds) trace(space->from, p.n, k, bounds);
+      return lambda;
+    }
+    int bracketed = more && fewer;
+    if (bracketed && (count >= more || count <= fewer)) {
+      if (is_chord || step > 100) break;
+    }
+    if (count > k) {
+      many = lambda, more = count, gain_many = space->best[p.n] + lambda * (double)count;
+    } else {
+      few = lambda, fewer = count, gain_few = space->best[p.n] + lambda * (double)count;
+    }
+    if (!bounds && step >= 8) return lambda;
+    if (!more || !fewer) {
+      double ratio = ((double)count + offset) / ((double)k + offset);
+      double factor = ratio * ratio * ratio;
+      if (step > 3) factor *= factor;
+      if (count > k) lambda *= factor > 1.02 ? factor : 1.02;
+      else lambda *= factor < 0.98 ? factor : 0.98;
+      if (!(lambda > 0x1p-1000)) lambda = 0x1p-1000;
+      if (lambda > 0x1p1000) lambda = 0x1p1000;
+      if (step > 400) break;
+      continue;
+    }
+    // Some steps take the slope of the chord, at which a path between the two is the best one
+    // unless there is none; the others narrow.
+    is_chord = 0;
+    double chord = (gain_many - gain_few) / (double)(more - fewer);
+    if (step % 2 == 0 && step > 4) {
+      if (!(chord > many && chord < few)) break;
+      lambda = chord;
+      is_chord = 1;
+    } else if (step > 8) {
+      lambda = sqrt(many) * sqrt(few);
+    } else {
+      double high = log((double)more + offset), low = log((double)fewer + offset);
+      double t = (high - target) / (high - low);
+      t = t < 0.02 ? 0.02 : t > 0.98 ? 0.98 : t;
+      lambda = exp(log(many) + t * (log(few) - log(many)));
+    }
+    if (!(lambda > many && lambda < few)) break;
+  }
+  if (bounds) splice(p, k, few, many, space, bounds);
+  return lambda;
+}
+
+void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, double guess,
+                      mlt_kmeans_space *space, uint32_t *bounds) {
+  if (k >= n) {
+    for (size_t i = 0; i <= k; i++) bounds[i] = (uint32_t)(i < n ? i : n);
+    return;
+  }
+  bounds[0] = 0;
+  bounds[k] = (uint32_t)n;
+  if (k == 1) return;
+  points p = {s0, s1, n};
+  search(p, k, guess, space, space->coarse, bounds);
+}
+
+size_t mlt_kmeans_coarse_count(size_t n) { return n / 4 + 64; }
