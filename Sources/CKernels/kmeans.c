@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "CKernels.h"
 
@@ -98,8 +99,9 @@ static void splice(points p, size_t k, double few, double many, mlt_kmeans_space
 // A lambda whose best path has k segments; `bounds` are written when not null.
 static double search(points p, size_t k, double guess, mlt_kmeans_space *space, double *coarse,
                      uint32_t *bounds) {
-  const size_t skip = 16;
-  if (p.n / skip >= 16 * k) {
+  // A rough multiplier from every 16th or 4th position first.
+  size_t skip = p.n / 16 >= 16 * k ? 16 : p.n / 4 >= 8 * k ? 4 : 0;
+  if (skip) {
     size_t n = p.n / skip, rest = p.n % skip != 0;
     double *s0 = coarse, *s1 = coarse + n + rest + 1;
     for (size_t i = 0; i <= n; i++) s0[i] = p.s0[i * skip], s1[i] = p.s1[i * skip];
@@ -173,4 +175,123 @@ void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, do
   search(p, k, guess, space, space->coarse, bounds);
 }
 
-size_t mlt_kmeans_coarse_count(size_t n) { return n / 4 + 64; }
+static int make_space(mlt_kmeans_space *space, size_t n) {
+  space->best = malloc((n + 1) * sizeof(double));
+  space->from = malloc(3 * (n + 1) * sizeof(uint32_t));
+  space->coarse = malloc(mlt_kmeans_coarse_count(n) * sizeof(double));
+  if (!space->best || !space->from || !space->coarse) return 0;
+  space->candidates = space->from + n + 1;
+  space->starts = space->candidates + n + 1;
+  return 1;
+}
+
+static void free_space(mlt_kmeans_space *space) {
+  free(space->best);
+  free(space->from);
+  free(space->coarse);
+}
+
+// Positions between which all values are merged: count times width of a stretch of several values
+// is at most `limit`.
+static size_t edges(const float *values, const double *s0, size_t n, double limit,
+                    uint32_t *positions) {
+  size_t m = 0, first = 0;
+  positions[0] = 0;
+  for (size_t i = 1; i <= n; i++) {
+    if (i < n && (s0[i + 1] - s0[first]) * ((double)values[i] - (double)values[first]) <= limit) {
+      continue;
+    }
+    positions[++m] = (uint32_t)i;
+    first = i;
+  }
+  return m;
+}
+
+// Moving every stretch of an optimal partition to the side of its mean loses at most count * width
+// / 2 times the distance of the two centroids for each boundary inside a stretch, in all `loss`. So
+// an edge is next to a boundary of the optimum only if some path of edges through it comes that
+// close to the best one; all other stretches stay whole.
+int mlt_kmeans_open(const double *s0, const double *s1, size_t m, size_t k, double loss, int level,
+                    double *lambda, uint8_t *open) {
+  mlt_kmeans_space space = {.level = level};
+  double *memory = malloc(3 * (m + 1) * sizeof *memory);
+  uint32_t *bounds = malloc((k + 1) * sizeof *bounds);
+  int done = memory && bounds && m > k && k > 1 && make_space(&space, m);
+  if (done) {
+    double *r0 = memory, *r1 = r0 + m + 1, *forward = r1 + m + 1;
+    for (size_t i = 0; i <= m; i++) r0[i] = s0[m] - s0[m - i], r1[i] = s1[m] - s1[m - i];
+    points edge = {s0, s1, m}, reversed = {r0, r1, m};
+    *lambda = search(edge, k, *lambda, &space, space.coarse, bounds);
+    double known = -*lambda * (double)k;
+    for (size_t i = 0; i < k; i++) known += gain(edge, bounds[i], bounds[i + 1]);
+    pass(edge, *lambda, &space);
+    for (size_t i = 0; i <= m; i++) forward[i] = space.best[i];
+    pass(reversed, *lambda, &space);
+    double least = known - loss * (1 + 1e-9) - 1e-11 * fabs(forward[m]);
+    for (size_t i = 0; i < m; i++) {
+      open[i] = forward[i] + space.best[m - i] >= least ||
+                forward[i + 1] + space.best[m - i - 1] >= least;
+    }
+  }
+  free(memory);
+  free(bounds);
+  free_space(&space);
+  return done;
+}
+
+int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, size_t n, size_t k,
+                       double guess, int level, uint32_t *bounds) {
+  size_t wanted = 1024 * k < 32768 ? 32768 : 1024 * k;
+  if (k < 2 || n < 4 * wanted) return 0;
+  double roots = 0;
+  for (size_t i = 0; i + 64 < n; i += 64) {
+    roots += sqrt((s0[i + 64] - s0[i]) * ((double)values[i + 64] - (double)values[i]));
+  }
+  double limit = roots / (double)wanted * (roots / (double)wanted);
+  uint32_t *positions = malloc((n + 1) * sizeof *positions);
+  if (!positions) return 0;
+  size_t m = edges(values, s0, n, limit, positions);
+  int done = 0;
+  mlt_kmeans_space inner = {.level = level};
+  double *thin = malloc(2 * (m + 1) * sizeof *thin), *fine = 0, lambda = guess;
+  uint32_t *places = 0;
+  uint8_t *open = malloc(m + 1);
+  if (m > n / 2 || !thin || !open) goto end;
+  for (size_t i = 0; i <= m; i++) {
+    thin[i] = s0[positions[i]], thin[m + 1 + i] = s1[positions[i]];
+  }
+  double loss = limit * ((double)values[n - 1] - (double)values[0]) / 2;
+  if (!mlt_kmeans_open(thin, thin + m + 1, m, k, loss, level, &lambda, open)) goto end;
+  size_t total = 0;
+  for (size_t i = 0; i < m; i++) total += open[i] ? positions[i + 1] - positions[i] : 1;
+  if (total > n / 2) goto end;
+  places = malloc((total + 1) * sizeof *places);
+  fine = malloc(2 * (total + 1) * sizeof *fine);
+  if (!places || !fine || !make_space(&inner, total)) goto end;
+  total = 0;
+  for (size_t i = 0; i < m; i++) {
+    size_t step = open[i] ? 1 : positions[i + 1] - positions[i];
+    for (size_t place = positions[i]; place < positions[i + 1]; place += step) {
+      places[total++] = (uint32_t)place;
+    }
+  }
+  places[total] = (uint32_t)n;
+  for (size_t i = 0; i <= total; i++) {
+    fine[i] = s0[places[i]], fine[total + 1 + i] = s1[places[i]];
+  }
+  points all = {fine, fine + total + 1, total};
+  search(all, k, lambda, &inner, inner.coarse, bounds);
+  for (size_t i = 0; i <= k; i++) bounds[i] = places[bounds[i]];
+  done = 1;
+end:
+  free(positions);
+  free(thin);
+  free(fine);
+  free(places);
+  free(open);
+  free_space(&inner);
+  return done;
+}
+
+// Positions of a coarse search and of those inside it.
+size_t mlt_kmeans_coarse_count(size_t n) { return n + 64; }

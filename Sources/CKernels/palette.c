@@ -21,6 +21,14 @@ typedef float f32x16 __attribute__((ext_vector_type(16)));
 #define HAS_LEVELS 0
 #endif
 
+static inline float half_value(uint32_t bits) {
+  uint32_t wide = (bits & 0x7FFF) << 13;
+  float value;
+  __builtin_memcpy(&value, &wide, 4);
+  value *= 0x1p112f;
+  return bits & 0x8000 ? -value : value;
+}
+
 #define NAME(function) function##_baseline
 #include "palette.inc"
 #undef NAME
@@ -100,37 +108,8 @@ void mlt_histogram8(const uint8_t *data, size_t n, uint32_t *bins) {
   for (size_t i = 0; i < n; i++) bins[data[i]]++;
 }
 
-static inline float half_value(uint32_t bits) {
-  uint32_t wide = (bits & 0x7FFF) << 13;
-  float value;
-  __builtin_memcpy(&value, &wide, 4);
-  value *= 0x1p112f;
-  return bits & 0x8000 ? -value : value;
-}
-
-size_t mlt_sorted16(uint32_t *bins, uint32_t peak, float *values, uint32_t *counts) {
-  size_t n = 0;
-  for (uint32_t magnitude = peak; magnitude > 0; magnitude--) {
-    uint32_t count = bins[0x8000 + magnitude];
-    if (count == 0) continue;
-    bins[0x8000 + magnitude] = 0;
-    values[n] = half_value(0x8000 + magnitude);
-    counts[n++] = count;
-  }
-  uint32_t zeros = bins[0] + bins[0x8000];
-  bins[0] = bins[0x8000] = 0;
-  if (zeros > 0) {
-    values[n] = 0;
-    counts[n++] = zeros;
-  }
-  for (uint32_t magnitude = 1; magnitude <= peak; magnitude++) {
-    uint32_t count = bins[magnitude];
-    if (count == 0) continue;
-    bins[magnitude] = 0;
-    values[n] = half_value(magnitude);
-    counts[n++] = count;
-  }
-  return n;
+size_t mlt_sorted16(int level, uint32_t *bins, uint32_t peak, float *values, uint32_t *counts) {
+  CALL(sorted16, bins, peak, values, counts)
 }
 
 void mlt_sort32(uint32_t *keys, uint32_t *other, size_t n) {
@@ -338,4 +317,43 @@ mlt_masked_sums mlt_masked_sums16(int level, const uint16_t *data, const uint8_t
 }
 mlt_masked_sums mlt_masked_sums32(int level, const uint32_t *data, const uint8_t *mask, size_t n) {
   CALL(masked_sums32, data, mask, n)
+}
+
+void mlt_add_bins(const uint32_t *bins, size_t n, uint64_t *total) {
+  for (size_t i = 0; i < n; i++) total[i] += bins[i];
+}
+
+void mlt_add_bins32(const uint32_t *bins, size_t n, uint32_t *total) {
+  for (size_t i = 0; i < n; i++) total[i] += bins[i];
+}
+
+void mlt_add_bins64(const uint64_t *bins, size_t n, uint64_t *total) {
+  for (size_t i = 0; i < n; i++) total[i] += bins[i];
+}
+
+size_t mlt_rank_bin(const uint64_t *bins, size_t n, uint64_t count, uint64_t *before) {
+  uint64_t sum = 0;
+  size_t i = 0;
+  for (; i < n && sum + bins[i] < count; i++) sum += bins[i];
+  *before = sum;
+  return i;
+}
+
+mlt_masked_sums mlt_magnitude_sums16(const uint64_t *bins, uint32_t cut, uint64_t ties,
+                                     uint64_t *count) {
+  mlt_masked_sums sums = {0, 0, 0, 0};
+  for (uint32_t bits = 0; bits < 0x7C00; bits++) {
+    if (bins[bits] == 0) continue;
+    float value = half_value(bits);
+    double square = (double)value * value;
+    *count += bins[bits];
+    sums.signal += (double)bins[bits] * square;
+    sums.peak = value;
+    uint64_t lost = bits < cut ? bins[bits] : bits == cut ? bins[bits] - ties : 0;
+    if (lost > 0) {
+      sums.error += (double)lost * square;
+      sums.worst = value;
+    }
+  }
+  return sums;
 }

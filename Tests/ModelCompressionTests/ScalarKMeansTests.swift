@@ -134,4 +134,52 @@ import Testing
       }
     }
   }
+
+  /// Bins and windows against the search over all values.
+  @Test func manyValues() throws {
+    var random = Random(34)
+    let count = 150_000
+    for kind in 0..<3 {
+      let values = (0..<count).map { _ in
+        let part = Float(random.uniform()) - 0.5
+        switch kind {
+        case 0: return part
+        case 1: return part * part * part
+        default: return Float(random.below(3)) * 10 + (part * 4096).rounded() / 65536
+        }
+      }
+      let tensor = try MemoryTensor(elementType: .float32, shape: [count], values: values)
+      let layout = try #require(GroupLayout(shape: [count], scaleShape: [1]))
+      let space = ValueSpace()
+      let keys = space.reserveKeys(count)
+      for (index, value) in values.enumerated() {
+        keys[index] = value.bitPattern ^ (value < 0 ? UInt32.max : 0x8000_0000)
+      }
+      space.keyCount = count
+      space.takeKeys()
+      let sorted = (0..<space.count).map { space.values[$0] }
+      let counts = (0..<space.count).map { space.counts[$0] }
+      for clusters in [2, 16] {
+        let expected = ScalarKMeans.solve(values: sorted, counts: counts, clusters: clusters)
+        var results: [[Double]] = []
+        for level in [KernelLevel.baseline, .current] {
+          let binned = BinnedSingles(
+            reader: GroupReader(source: tensor, layout: layout, mask: nil), level: level,
+            parallel: Parallel(threads: level == .baseline ? 1 : 3))
+          switch try binned.cluster(0, clusters: clusters, space: ValueSpace(level: level)) {
+          case .centroids(let centroids): results.append(centroids)
+          case .unsuitable: #expect(kind == 2)
+          case .special: Issue.record("finite values")
+          }
+        }
+        #expect(results.count == (kind == 2 ? 0 : 2) || results.count == 2)
+        if results.count == 2 { #expect(results[0] == results[1]) }
+        for result in results {
+          for (centroid, other) in zip(result, expected.centroids) {
+            #expect(abs(centroid - other) <= 1e-9)
+          }
+        }
+      }
+    }
+  }
 }

@@ -129,6 +129,15 @@ typedef struct {
 void mlt_kmeans_solve(const double *s0, const double *s1, size_t n, size_t k, double guess,
                       mlt_kmeans_space *space, uint32_t *bounds);
 size_t mlt_kmeans_coarse_count(size_t n);
+// Marks the stretches between `m` + 1 edges in which a boundary of the optimum may lie, given how
+// much merging all values of each stretch costs at most; `lambda` is the guess and what was found.
+// Returns 0 when there are too few edges or there is no memory, else 1.
+int mlt_kmeans_open(const double *s0, const double *s1, size_t m, size_t k, double loss, int level,
+                    double *lambda, uint8_t *open);
+// mlt_kmeans_solve for very many values, of which most are merged where no boundary can be; returns 0 when
+// that would not help, else 1.
+int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, size_t n, size_t k,
+                       double guess, int level, uint32_t *bounds);
 
 // The greatest magnitude bits; those of an infinity or above mean special values.
 uint32_t mlt_peak16(int level, const uint16_t *data, size_t n);
@@ -139,7 +148,8 @@ void mlt_histogram16(const uint16_t *data, size_t n, uint32_t *bins);
 void mlt_histogram8(const uint8_t *data, size_t n, uint32_t *bins);
 // The distinct halves of a histogram in rising order, -0 with +0, the bins cleared; no magnitude
 // exceeds `peak`. Returns their number, at most 2 * peak + 1.
-size_t mlt_sorted16(uint32_t *bins, uint32_t peak, float *values, uint32_t *counts);
+size_t mlt_sorted16(int level, uint32_t *bins, uint32_t peak, float *values,
+                    uint32_t *counts);
 // Singles as unsigned keys in the order of the values, -0 as +0; sorted; and their distinct values.
 void mlt_order_keys32(const uint32_t *data, size_t n, uint32_t *keys);
 void mlt_sort32(uint32_t *keys, uint32_t *other, size_t n);
@@ -205,3 +215,25 @@ typedef struct {
 } mlt_masked_sums;
 mlt_masked_sums mlt_masked_sums16(int level, const uint16_t *data, const uint8_t *mask, size_t n);
 mlt_masked_sums mlt_masked_sums32(int level, const uint32_t *data, const uint8_t *mask, size_t n);
+
+// Singles by the upper 16 bits of their order keys: counts; counts and sums of the lower 16 bits
+// in bins of 2^shift keys, those of an upper half from `first` on; the keys in bins that are open.
+void mlt_histogram_keys32(const uint32_t *data, size_t n, uint32_t *bins, uint32_t *least,
+                          uint32_t *most);
+void mlt_fill_bins32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
+                     uint32_t *counts, uint64_t *sums);
+size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
+                       const uint8_t *open, uint32_t *keys);
+// The error of singles that decode to the table's entries of their codes.
+mlt_masked_sums mlt_code_sums32(const uint32_t *data, const uint8_t *codes, size_t n,
+                                const float *table);
+
+// Adds bins to others.
+void mlt_add_bins32(const uint32_t *bins, size_t n, uint32_t *total);
+void mlt_add_bins(const uint32_t *bins, size_t n, uint64_t *total);
+void mlt_add_bins64(const uint64_t *bins, size_t n, uint64_t *total);
+// The bin of the element number `count`, from 1, and how many are before that bin; n if none.
+size_t mlt_rank_bin(const uint64_t *bins, size_t n, uint64_t count, uint64_t *before);
+// Sums of halves by magnitude bits, of which those below `cut` and all but `ties` at it are lost.
+mlt_masked_sums mlt_magnitude_sums16(const uint64_t *bins, uint32_t cut, uint64_t ties,
+                                     uint64_t *count);

@@ -35,24 +35,50 @@ extension Palettizer {
       PaletteFinder(format: format, level: level)
     }
     let cuts = layout.isContiguous ? nil : AlternatingCuts(coded, level: level)
-    try parallel.forEach(pieces.count) { index in
-      let range = pieces[index]
-      try pool.withBuffer { buffer in
-        guard let codes = buffer.bindMemory(to: UInt8.self).baseAddress else { return }
-        try finders.with { finder in
-          if keptBefore.isEmpty {
-            try source.withElements(range) { bytes in
-              if let base = bytes.baseAddress { find(base, range, finder, cuts, into: codes) }
+    let parts = try filledArray(
+      repeating: ErrorSums(), count: sums == nil ? pieces.count : 0
+    ) { parts in
+      try parallel.forEach(pieces.count) { index in
+        let range = pieces[index]
+        try pool.withBuffer { buffer in
+          guard let codes = buffer.bindMemory(to: UInt8.self).baseAddress else { return }
+          try finders.with { finder in
+            if keptBefore.isEmpty {
+              try source.withElements(range) { bytes in
+                guard let base = bytes.baseAddress else { return }
+                find(base, range, finder, cuts, into: codes)
+                if sums == nil { parts.pointer[index] = measure(base, range, codes) }
+              }
+              source.release(range)
+            } else {
+              try findKept(range, finder, cuts, into: codes)
             }
-            source.release(range)
-          } else {
-            try findKept(range, finder, cuts, into: codes)
           }
+          try emit(codes, range, indices)
         }
-        try emit(codes, range, indices)
       }
     }
-    return sums ?? ErrorSums()
+    return sums ?? PaletteJob.total(parts)
+  }
+
+  /// The error of singles in contiguous groups.
+  private func measure(
+    _ base: UnsafeRawPointer, _ range: Range<Int>, _ codes: UnsafePointer<UInt8>
+  ) -> ErrorSums {
+    var total = ErrorSums(count: range.count)
+    coded.entries.withUnsafeBufferPointer { entries in
+      guard let first = entries.baseAddress else { return }
+      layout.forEachStretch(range) { stretch, slab, _ in
+        let offset = stretch.lowerBound - range.lowerBound
+        let part = mlt_code_sums32(
+          base.assumingMemoryBound(to: UInt32.self) + offset, codes + offset, stretch.count,
+          first + slab * coded.tableCount)
+        total += ErrorSums(
+          signal: part.signal, error: part.error, peak: Double(part.peak),
+          maxAbsError: Double(part.worst))
+      }
+    }
+    return total
   }
 
   /// Packs one byte per index, in place, and hands them on.

@@ -98,7 +98,7 @@ struct PaletteJob: Sendable {
     }
     var stored = tables
     let quantized = quantize(&stored)
-    let sums = try errors(stored, collector)
+    let sums = isBinned(layout) ? nil : try errors(stored, collector)
     return try .ready(
       palettizer(stored, layout: layout, shape: shape, sums: sums, quantized: quantized))
   }
@@ -128,7 +128,8 @@ struct PaletteJob: Sendable {
     var tables = PaletteTables(format: format, bits: settings.bits, vectorSize: 1, groups: groups)
     let size = 1 << settings.bits
     var finite = true
-    let measured = settings.tableQuantization == nil
+    let binned = isBinned(collector.reader.layout)
+    let measured = settings.tableQuantization == nil && !binned
     var parts: [ErrorSums] = []
     var entries = tables.entries
     let used = try filledArray(repeating: 0, count: groups) { used in
@@ -136,6 +137,18 @@ struct PaletteJob: Sendable {
         try entries.withUnsafeMutableBufferPointer { buffer in
           guard let base = buffer.baseAddress else { return }
           let all = SharedPointer(base)
+          if binned {
+            for group in 0..<groups {
+              guard
+                let count = try chooseBinned(group, collector, into: all.pointer + group * size)
+              else {
+                finite = false
+                return
+              }
+              used.pointer[group] = count
+            }
+            return
+          }
           finite = try collector.forEachGroup(parallel: parallel, spaces: spaces) { group, space in
             let table = all.pointer + group * size
             used.pointer[group] = choose(space, into: table)
@@ -151,6 +164,43 @@ struct PaletteJob: Sendable {
     tables.entries = entries
     tables.used = used
     return (tables, measured ? PaletteJob.total(parts) : nil)
+  }
+
+  /// Whether groups are so many singles that they are not sorted; errors are then found while the
+  /// indices are written.
+  private func isBinned(_ layout: GroupLayout) -> Bool {
+    format == .single && mask == nil && layout.isContiguous && settings.mode != .unique
+      && layout.groupSize >= BinnedSingles.leastElements
+  }
+
+  /// Chooses the table of one large group; nil when some value is not finite.
+  private func chooseBinned(
+    _ group: Int, _ collector: ValueCollector, into table: UnsafeMutablePointer<Float>
+  ) throws -> Int? {
+    let binned = BinnedSingles(reader: collector.reader, level: level, parallel: parallel)
+    return try spaces.with { space in
+      if settings.mode == .uniform {
+        guard let range = try binned.range(group) else { return nil }
+        space.set(values: [range.low, range.high], counts: [1, 1])
+        return choose(space, into: table)
+      }
+      switch try binned.cluster(group, clusters: 1 << settings.bits, space: space) {
+      case .special: return nil
+      case .centroids(let centroids):
+        for (entry, value) in centroids.enumerated() { table[entry] = format.round(value) + 0 }
+        return centroids.count
+      case .unsuitable:
+        let target = SharedPointer(table)
+        let used = try filledArray(repeating: 0, count: 1) { used in
+          _ = try collector.forEachGroup(
+            in: group..<group + 1, parallel: Parallel(threads: 1), spaces: spaces
+          ) { _, space in
+            used.pointer[0] = choose(space, into: target.pointer)
+          }
+        }
+        return used[0]
+      }
+    }
   }
 
   static func total(_ parts: [ErrorSums]) -> ErrorSums {

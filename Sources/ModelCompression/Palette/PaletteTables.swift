@@ -126,6 +126,8 @@ final class PaletteFinder: @unchecked Sendable {
       let data = base.assumingMemoryBound(to: UInt32.self)
       if cuts.count <= PaletteFinder.compared {
         mlt_index32(level.rawValue, data, count, cuts, cuts.count, codes)
+      } else if count < PaletteFinder.shortRun && !hasTable {
+        mlt_search32(data, count, cuts, cuts.count, codes)
       } else {
         makeTable(65536)
         mlt_lookup32(data, count, table, cuts, cuts.count, codes)
@@ -159,14 +161,20 @@ final class PaletteFinder: @unchecked Sendable {
   private func fill(
     _ table: UnsafeMutableBufferPointer<UInt8>, _ keys: Range<Int>, _ code: UInt8
   ) {
+    guard let base = table.baseAddress, !keys.isEmpty else { return }
     switch format {
     case .half:
       // Negative keys are patterns in falling order.
-      for key in keys.clamped(to: -32768..<0) { table[0x8000 + (key ^ 0x7FFF) & 0x7FFF] = code }
-      for key in keys.clamped(to: 0..<32768) { table[key] = code }
-    case .single: for key in keys { table[key + 32768] = code }
+      let negative = keys.clamped(to: -32768..<0)
+      let positive = keys.clamped(to: 0..<32768)
+      if !negative.isEmpty {
+        (base + 0x7FFF - negative.upperBound + 1).update(repeating: code, count: negative.count)
+      }
+      (base + positive.lowerBound).update(repeating: code, count: positive.count)
+    case .single:
+      (base + keys.lowerBound + 32768).update(repeating: code, count: keys.count)
     case .int8: for key in keys { table[key & 255] = code }
-    case .uint8: for key in keys { table[key] = code }
+    case .uint8: (base + keys.lowerBound).update(repeating: code, count: keys.count)
     }
   }
 }

@@ -89,6 +89,8 @@ final class ValueSpace: @unchecked Sendable {
     bins.deallocate()
     bounds.deallocate()
     keys?.deallocate()
+    p0?.deallocate()
+    p1?.deallocate()
     freeSolver()
   }
 
@@ -150,6 +152,49 @@ final class ValueSpace: @unchecked Sendable {
     keyCount = 0
   }
 
+  /// How many points were added, after the sums of which nothing else is kept.
+  private(set) var points = 0
+  /// Distinct values at hand while points are added.
+  private(set) var distinct = 0
+  private var pointCapacity = 0
+  private var p0: UnsafeMutablePointer<Double>?
+  private var p1: UnsafeMutablePointer<Double>?
+
+  /// Makes room for points; there are none then.
+  func reservePoints(_ more: Int) {
+    distinct = count
+    points = 0
+    if more + 1 > pointCapacity {
+      p0?.deallocate()
+      p1?.deallocate()
+      pointCapacity = more + 1
+      p0 = .allocate(capacity: pointCapacity)
+      p1 = .allocate(capacity: pointCapacity)
+    }
+    p0?[0] = 0
+    p1?[0] = 0
+  }
+
+  /// Adds the weight and the weighted sum of values above those before.
+  func addPoint(_ weight: Double, _ sum: Double) {
+    guard let p0, let p1, points + 1 < pointCapacity else { return }
+    p0[points + 1] = p0[points] + weight
+    p1[points + 1] = p1[points] + sum
+    points += 1
+  }
+
+  /// The means of an optimal partition of the points, of which there are more than clusters.
+  func clusterPoints(_ clusters: Int, guess: Double) -> [Double] {
+    guard let p0, let p1 else { return [] }
+    count = points
+    reserveSolver()
+    mlt_kmeans_solve(p0, p1, points, clusters, guess, &solver, bounds)
+    return (0..<clusters).map { cluster in
+      let (first, last) = (Int(bounds[cluster]), Int(bounds[cluster + 1]))
+      return (p1[last] - p1[first]) / (p0[last] - p0[first])
+    }
+  }
+
   func set(values: [Float], counts: [UInt32]) {
     reserve(values.count)
     count = values.count
@@ -177,7 +222,7 @@ final class ValueSpace: @unchecked Sendable {
     }
     let shift = shifted ? Double(values[count / 2]) : 0
     let sums = prefixSums(shift: shift)
-    solve(used, squares: sums.squares)
+    solve(used, squares: sums.squares, values: values)
     for cluster in 0..<used {
       let (first, last) = (Int(bounds[cluster]), Int(bounds[cluster + 1]))
       centroids.append(shift + (s1[last] - s1[first]) / (s0[last] - s0[first]))
@@ -223,11 +268,16 @@ final class ValueSpace: @unchecked Sendable {
   }
 
   /// Partitions by the prefix sums at hand into fewer clusters than there are values.
-  func solve(_ clusters: Int, squares: Double) {
-    reserveSolver()
+  func solve(_ clusters: Int, squares: Double, values: UnsafePointer<Float>? = nil) {
     let spread = max(squares - s1[count] * s1[count] / s0[count], 0)
     let width = Double(clusters) + 0.95
     let guess = max(5.44 * spread / (width * width * width), 0x1p-1000)
+    if let values,
+      mlt_kmeans_windows(values, s0, s1, count, clusters, guess, solver.level, bounds) != 0
+    {
+      return
+    }
+    reserveSolver()
     mlt_kmeans_solve(s0, s1, count, clusters, guess, &solver, bounds)
   }
 }

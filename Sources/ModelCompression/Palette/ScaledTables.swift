@@ -42,9 +42,9 @@ extension PaletteJob {
     var scales = try initialScales(collector)
     guard !scales.contains(where: { !$0.scale.isFinite }) else { return try specialValues() }
     var best: (error: Double, scales: [Channel], tables: [Double])?
-    for _ in 0..<(settings.mode == .kmeans ? PaletteJob.rounds : 1) {
+    for round in 0..<(settings.mode == .kmeans ? PaletteJob.rounds : 1) {
       let tables = try commonTables(collector, scales, size: size, groups: groups)
-      let next = try fit(collector, scales, tables, size: size)
+      let next = try fit(collector, scales, tables, size: size, wide: round == 0)
       let error = next.reduce(0) { $0 + $1.error }
       if best.map({ error < $0.error }) ?? true { best = (error, next, tables) }
       scales = next
@@ -171,7 +171,8 @@ extension PaletteJob {
 
   /// The scale of least error of each channel for its group's table.
   private func fit(
-    _ collector: ValueCollector, _ scales: [Channel], _ tables: [Double], size: Int
+    _ collector: ValueCollector, _ scales: [Channel], _ tables: [Double], size: Int,
+    wide: Bool
   ) throws -> [Channel] {
     let count = 1 << settings.bits
     return try filledArray(repeating: Channel(), count: scales.count) { fitted in
@@ -185,7 +186,7 @@ extension PaletteJob {
               space: space, signal: sums.signal,
               table: UnsafeBufferPointer(rebasing: tables[first..<first + count]),
               fixed: settings.mode == .uniform
-            ).best(from: result.scale)
+            ).best(from: result.scale, wide: wide)
           }
         }
         fitted.pointer[channel] = result
@@ -210,11 +211,12 @@ private struct ScaleFit {
   let fixed: Bool
 
   /// The scale of least error near a first one, and its error.
-  func best(from start: Double) -> (scale: Double, error: Double) {
+  func best(from start: Double, wide: Bool) -> (scale: Double, error: Double) {
     if fixed { return (start, moments(start).error) }
-    var best = (scale: start, error: Double.infinity)
-    for step in -6...6 {
-      let result = settle(start * (1 + Double(step) * 0.05))
+    var best = settle(start)
+    if !wide { return best }
+    for step in [-0.24, -0.16, -0.08, 0.08, 0.16, 0.24] {
+      let result = settle(start * (1 + step))
       if result.error < best.error { best = result }
     }
     return best
@@ -223,7 +225,7 @@ private struct ScaleFit {
   private func settle(_ start: Double) -> (scale: Double, error: Double) {
     var scale = start
     var error = Double.infinity
-    for _ in 0..<12 {
+    for _ in 0..<6 {
       let sums = moments(scale)
       if !(sums.error < error * (1 - 1e-7)) { break }
       error = sums.error
@@ -234,7 +236,7 @@ private struct ScaleFit {
       scale = next
       error = improved
     }
-    return (scale, moments(scale).error)
+    return (scale, error)
   }
 
   /// Σwt, Σt² and Σ(w − scale·t)² for the nearest entries t.
@@ -249,7 +251,9 @@ private struct ScaleFit {
         var low = start
         while low < end {
           let middle = (low + end) / 2
-          if Double(space.values[middle]) <= limit { low = middle + 1 } else { end = middle }
+          let below = Double(space.values[middle]) <= limit
+          low = below ? middle + 1 : low
+          end = below ? end : middle
         }
       }
       product += table[entry] * (space.s1[end] - space.s1[start])

@@ -93,7 +93,8 @@ struct ValueCollector: Sendable {
         return false
       }
       space.reserve(Int(peak) * 2 + 1)
-      space.count = mlt_sorted16(space.bins, peak, space.values, space.counts)
+      space.count = mlt_sorted16(
+        level.rawValue, space.bins, peak, space.values, space.counts)
     case .single:
       if peak >= 0x7F80_0000 { return false }
       space.takeKeys()
@@ -144,7 +145,7 @@ struct ValueCollector: Sendable {
         let found = peak
         total.withLock { peak in
           peak = max(peak, found)
-          for bin in 0..<65536 { target.pointer[bin] &+= own.bins[bin] }
+          mlt_add_bins32(own.bins, 65536, target.pointer)
         }
       }
     }

@@ -16,7 +16,7 @@ struct VectorKMeans: Sendable {
 
   private static let sampleCount = 1 << 14
   private static let sampleRounds = 25
-  private static let rounds = 60
+  private static let rounds = 40
   private static let tolerance = 1e-5
 
   /// The centroids one after the other, at most `clusters`, in lexical order.

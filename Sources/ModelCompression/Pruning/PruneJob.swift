@@ -16,7 +16,7 @@ struct PruneJob: Sendable {
 
   /// Counts by magnitude bits of halves, by their upper 16 of 31 of singles.
   struct Magnitudes: Sendable {
-    var bins: [Int]
+    var bins: [UInt64]
   }
 
   /// nil when some value is not finite.
@@ -28,8 +28,11 @@ struct PruneJob: Sendable {
         mlt_histogram_upper32(data.assumingMemoryBound(to: UInt32.self), count, bins)
       }
     }
-    var folded = [Int](repeating: 0, count: isHalf ? 32768 : 65536)
-    for index in bins.indices { folded[isHalf ? index & 0x7FFF : index] += bins[index] }
+    var folded = bins
+    if isHalf {
+      mlt_add_bins64(bins.withUnsafeBufferPointer { Array($0[32768...]) }, 32768, &folded)
+      folded.removeLast(32768)
+    }
     let special = isHalf ? 0x7C00 : 0xFF00
     return folded[special...].contains { $0 > 0 } ? nil : Magnitudes(bins: folded)
   }
@@ -37,8 +40,8 @@ struct PruneJob: Sendable {
   /// Counts of all pieces in 65536 bins.
   private func histogram(
     _ add: @Sendable (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt32>) -> Void
-  ) throws -> [Int] {
-    let total = Mutex([Int](repeating: 0, count: 65536))
+  ) throws -> [UInt64] {
+    let total = Mutex([UInt64](repeating: 0, count: 65536))
     let pieces = self.pieces
     let next = Atomic<Int>(0)
     try parallel.forEach(max(1, min(parallel.threads, pieces.count))) { _ in
@@ -48,9 +51,7 @@ struct PruneJob: Sendable {
         // Bins of 32 bits are emptied before they can overflow.
         var held = 0
         let flush = {
-          total.withLock { total in
-            for bin in 0..<65536 { total[bin] += Int(base[bin]) }
-          }
+          total.withLock { mlt_add_bins(base, 65536, &$0) }
           base.update(repeating: 0, count: 65536)
         }
         while true {
@@ -91,14 +92,12 @@ struct PruneJob: Sendable {
 
   /// The bin of the last of the first `count` elements, what is before it, and what of it is not
   /// among them.
-  private static func rank(_ bins: [Int], _ count: Int) -> (bin: Int, before: Int, ties: Int) {
-    if count == 0 { return (0, 0, bins.first ?? 0) }
-    var before = 0
-    for (bin, size) in bins.enumerated() {
-      if before + size >= count { return (bin, before, before + size - count) }
-      before += size
-    }
-    return (bins.count - 1, before, 0)
+  private static func rank(_ bins: [UInt64], _ count: Int) -> (bin: Int, before: Int, ties: Int) {
+    if count == 0 { return (0, 0, Int(bins.first ?? 0)) }
+    var before: UInt64 = 0
+    let bin = mlt_rank_bin(bins, bins.count, UInt64(count), &before)
+    let size = bin < bins.count ? Int(bins[bin]) : 0
+    return (min(bin, bins.count - 1), Int(before), max(Int(before) + size - count, 0))
   }
 
   /// The greatest magnitude bits whose value is at most `limit`; 0 for negative limits.
@@ -153,20 +152,12 @@ struct PruneJob: Sendable {
   }
 
   /// The error of halves, from their counts.
-  private static func sums(_ bins: [Int], cut: Int, ties: Int) -> ErrorSums {
-    var sums = ErrorSums()
-    for (bits, count) in bins.enumerated() where count > 0 {
-      let value = Double(HalfFloat.float(UInt16(bits)))
-      sums.count += count
-      sums.signal += Double(count) * (value * value)
-      sums.peak = value
-      let lost = bits < cut ? count : bits == cut ? count - ties : 0
-      if lost > 0 {
-        sums.error += Double(lost) * (value * value)
-        sums.maxAbsError = value
-      }
-    }
-    return sums
+  private static func sums(_ bins: [UInt64], cut: Int, ties: Int) -> ErrorSums {
+    var count: UInt64 = 0
+    let sums = mlt_magnitude_sums16(bins, UInt32(cut), UInt64(ties), &count)
+    return ErrorSums(
+      count: Int(count), signal: sums.signal, error: sums.error, peak: Double(sums.peak),
+      maxAbsError: Double(sums.worst))
   }
 
   /// Counts what a mask keeps of every piece.
