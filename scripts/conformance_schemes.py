@@ -133,7 +133,11 @@ class Errors:
         if key not in self.known:
             before = self.bases[base]
             place = os.path.join(self.directory, "peer.mlpackage")
-            make(before.model, settings).save(place)
+            try:
+                make(before.model, settings).save(place)
+            except ValueError:  # too few values for its k-means
+                self.known[key] = {}
+                return {}
             after = Oracle(place)
             shutil.rmtree(place)
             self.known[key] = {
@@ -145,12 +149,18 @@ class Errors:
 
 
 def check_palette(mlt, base, path, before, settings, errors, directory):
-    ledger, out = run(
-        mlt, "palettize", path, directory, "--min-elements", MIN_ELEMENTS, *palette_words(settings)
-    )
+    out = os.path.join(directory, "out.mlpackage")
+    report = os.path.join(directory, "report.json")
+    shutil.rmtree(out, ignore_errors=True)
+    words = ["-o", out, "--min-elements", MIN_ELEMENTS, "--report", report]
+    code, _ = mlt("palettize", path, *words, *palette_words(settings))
+    require(code in (0, 1), f"mlt ended with {code}: {mlt.error}")
+    ledger = mlt.read(report)
     for row in ledger["weights"]:
         stays = row["parameters"] <= MIN_ELEMENTS or "would not shrink" in (row["reason"] or "")
         require(row["status"] == "compressed" or stays, f"{row['name']}: {row['reason']}")
+    if code == 1:
+        return 0
     # Groups whose tables would outweigh the savings become larger: not the same settings.
     scope = f"per {settings.group} channels" if settings.group else "per tensor"
     same = {row["name"] for row in ledger["weights"] if scope in (row["scheme"] or "")}
@@ -163,11 +173,15 @@ def check_palette(mlt, base, path, before, settings, errors, directory):
         }
     else:
         found = errors(base, settings, peer_palettized)
-        # Its "per-channel" scales lie along the channels; a transposed convolution has more of
-        # them than channels, and more bytes.
-        keys = [key for key in keys if not (settings.scale and "/up" in key)]
+        if settings.scale:
+            keys = [key for key in keys if fewer_scales(before.constants[key], axes_of(key)[0])]
         reference = {key: found[key] for key in keys if key in found}
     return check_compressed(before, Oracle(out), ledger, reference)
+
+
+def fewer_scales(array, axis):
+    """Whether coremltools has no more scales, and so bytes: its scales lie along the channels."""
+    return array.size // array.shape[axis] <= array.shape[axis]
 
 
 def even_levels_error(original, settings, axis):
