@@ -91,11 +91,15 @@ public struct NeuralNetworkWeight: Sendable, Equatable {
   public var isUpdatable: Bool
   /// Where the message lies in the network's payload, in bytes.
   public var range: Range<Int>
+  /// The shape that the layer's parameters tell; one axis where they do not.
+  public var shape: [Int]
+  /// The axis of the output channels; nil where the values have none.
+  public var channelAxis: Int?
 
-  /// A weight with these parts.
+  /// A weight with these parts; without a shape it has one axis.
   public init(
     path: String, storage: Storage, count: Int, storedBytes: Int, isUpdatable: Bool,
-    range: Range<Int>
+    range: Range<Int>, shape: [Int]? = nil, channelAxis: Int? = nil
   ) {
     self.path = path
     self.storage = storage
@@ -103,5 +107,7 @@ public struct NeuralNetworkWeight: Sendable, Equatable {
     self.storedBytes = storedBytes
     self.isUpdatable = isUpdatable
     self.range = range
+    self.shape = shape ?? [count]
+    self.channelAxis = channelAxis
   }
 }

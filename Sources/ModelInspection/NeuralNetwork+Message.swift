@@ -5,7 +5,7 @@ import ModelTensors
 
 /// The members that the three messages of neural networks share, without the layers' weights.
 struct NetworkMessage {
-  var layers: [LayerWeightForms.Layer]
+  var layers: [LayerMessage]
   var preprocessing: [UnsafeMutablePointer<CoreML__Specification__NeuralNetworkPreprocessing>]
   var arrayMapping: UInt32
   var imageMapping: UInt32
@@ -55,7 +55,7 @@ extension NeuralNetwork {
   }
 
   /// Hands the layers of the outermost network to `body`.
-  func withLayers<R>(_ body: ([LayerWeightForms.Layer]) throws -> R) throws -> R {
+  func withLayers<R>(_ body: ([LayerMessage]) throws -> R) throws -> R {
     try withNetwork { try body($0.layers) }
   }
 }

@@ -49,7 +49,7 @@ extension VersionRequirements {
   private struct MessageFeatures {
     var features: [(version: Int, reason: String)] = []
 
-    mutating func visit(_ layers: [LayerWeightForms.Layer]) {
+    mutating func visit(_ layers: [LayerMessage]) {
       for layer in layers {
         let message = layer.pointee
         switch message.layer_case.rawValue {

@@ -15,8 +15,10 @@ extension WeightCatalog {
         throw TensorError.malformed("\(name) comes from an operation that is not known")
       }
       return source
-    case .layer(let network, let layer, let weight, let form):
-      return try network.values(of: network.layers[layer].weights[weight], form: form)
+    case .layer(let network, let layer, let number):
+      let weight = network.layers[layer].weights[number]
+      return try FloatTensor(
+        shape: weight.shape, values: try network.values(of: weight))
     case .absent:
       throw TensorError.malformed("the type of \(entry.fact.name) tells no fixed shape")
     }

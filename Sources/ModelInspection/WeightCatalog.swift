@@ -18,7 +18,7 @@ public struct WeightCatalog: Sendable {
     /// The output of a `constexpr` operation.
     case encoded(ConstantEvaluator, name: String)
     /// Weight `weight` of layer `layer` of a neural network.
-    case layer(NeuralNetwork, layer: Int, weight: Int, form: LayerWeightForm)
+    case layer(NeuralNetwork, layer: Int, weight: Int)
     case absent
   }
 
@@ -84,10 +84,8 @@ public struct WeightCatalog: Sendable {
   }
 
   private mutating func add(_ network: NeuralNetwork, prefix: String) {
-    let forms = LayerWeightForms(network)
     for (index, layer) in network.layers.enumerated() {
       for (number, weight) in layer.weights.enumerated() where weight.storage != .empty {
-        let form = forms.form(layer: index, path: weight.path, of: weight)
         let name = prefix + layer.name + "." + weight.path
         let fact = WeightFact(
           name: name, functions: ["main"],
@@ -95,12 +93,12 @@ public struct WeightCatalog: Sendable {
             WeightFact.Consumer(
               function: "main", operation: layer.name, type: layer.type, input: weight.path)
           ],
-          shape: form.shape, elementType: .float32, encoding: weight.storage.name,
-          parameters: Shape.elementCount(form.shape) ?? weight.count,
+          shape: weight.shape, elementType: .float32, encoding: weight.storage.name,
+          parameters: Shape.elementCount(weight.shape) ?? weight.count,
           storedBytes: weight.storedBytes)
         add(
           Entry(
-            fact: fact, location: .layer(network, layer: index, weight: number, form: form)),
+            fact: fact, location: .layer(network, layer: index, weight: number)),
           parts: [
             Part(
               key: "\(prefix)#\(index).\(number)", byteCount: weight.storedBytes, isBlob: false)

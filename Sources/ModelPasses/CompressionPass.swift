@@ -79,6 +79,12 @@ public protocol CompressionPass: Sendable {
 
   /// Whether a refusal is an error even without `strict`, and the hint then.
   var refusalHint: String? { get }
+
+  /// What the pass does with the weights of neural networks.
+  var neuralNetworks: NeuralNetworkSupport { get }
+
+  /// Why the pass cannot be asked for on ML Programs; nil when it can.
+  var programRefusal: String? { get }
 }
 
 extension CompressionPass {
@@ -90,6 +96,10 @@ extension CompressionPass {
   public var requirement: VersionRequirement { .program }
   /// Whether constants that are no float are candidates.
   public var takesIntegers: Bool { false }
+  public var neuralNetworks: NeuralNetworkSupport {
+    .unsupported("this compression is for ML Programs")
+  }
+  public var programRefusal: String? { nil }
 
   /// Changes the model before its constants are looked at; returns notes.
   public mutating func rewrite(

@@ -64,20 +64,29 @@ public struct Compressor: Sendable {
   private func compress(
     _ pass: any CompressionPass, _ loaded: LoadedModel, _ writer: PackageWriter?
   ) throws -> Ledger {
-    try check(loaded.model)
+    try check(loaded.model, pass)
     let knownFindings = Compressor.errors(in: loaded.model)
-    var state = try raised(loaded.model, pass)
+    var state =
+      Compressor.hasProgram(loaded.model)
+      ? try raised(loaded.model, pass) : try unraised(loaded.model, pass)
     let plan = state.plan
     let index = state.index
 
     let items = assemblyItems(of: state.model, index, plan)
-    // Every byte is looked at and then written.
+    // Every byte is looked at and then written; those of networks count once.
     let meter = ProgressMeter(
-      total: items.reduce(0) { $0 + $1.source.byteCount * 2 }, report: progress)
+      total: items.reduce(NetworkCompressor.byteCount(of: state.model)) {
+        $0 + $1.source.byteCount * 2
+      }, report: progress)
+    let networks = try networkCompressor(pass, meter).compress(&state.model)
+    if let needed = networks.requirement { state.ledger.version.raise(to: needed) }
+    if Compressor.hasNeuralNetwork(loaded.model), let note = pass.neuralNetworks.note {
+      state.ledger.notes.append(note)
+    }
     let assembly = WeightAssembly(parallel: parallel, progress: meter.add)
     var outcome = WeightAssembly.Outcome()
     var sinks: [any BlobSink] = []
-    if !plan.recipes.isEmpty {
+    if !plan.recipes.isEmpty || networks.hasCompressed && !items.isEmpty {
       outcome = try assembly.run(items) { fileName -> any BlobSink in
         let sink: any BlobSink =
           try writer?.weightWriter(fileName: fileName) ?? CountingBlobSink()
@@ -85,14 +94,18 @@ public struct Compressor: Sendable {
         return sink
       }
     }
-    if settings.isStrict || pass.refusalHint != nil,
+    if let hint = refusalHint(pass),
       let (number, reason) = outcome.refused.min(by: { $0.key < $1.key })
     {
       throw PassError.refusedWeight(
-        name: index.constants[number].name, reason: reason,
-        hint: pass.refusalHint ?? "without --strict it is skipped")
+        name: index.constants[number].name, reason: reason, hint: hint)
     }
-    state.ledger.rows = LedgerRows(index: index, plan: plan, outcome: outcome).rows()
+    let rows = LedgerRows(index: index, plan: plan, outcome: outcome).rows() + networks.rows
+    // The places of a model's programs and networks differ, so that their rows stay in order.
+    state.ledger.rows = rows.enumerated().sorted {
+      $0.element.place == $1.element.place
+        ? $0.offset < $1.offset : $0.element.place.lexicographicallyPrecedes($1.element.place)
+    }.map(\.element.row)
     guard state.ledger.hasCompressed else {
       writer?.discard()
       state.ledger.version.after = state.ledger.version.before
@@ -151,13 +164,54 @@ public struct Compressor: Sendable {
       ledger: Ledger(version: version, rows: [], notes: notes))
   }
 
+  /// A model without programs at its own version, or at the one asked for.
+  private func unraised(_ model: Model, _ pass: any CompressionPass) throws -> Planned {
+    var model = model
+    let before = model.specificationVersion
+    var version = Ledger.VersionChange(before: before, after: before)
+    if let target = settings.targetVersion {
+      guard target >= before else {
+        throw PassError.usage(
+          "--target-os asks for specification version \(target), the model has \(before)")
+      }
+      version.raise(to: VersionRequirement(target, "--target-os"))
+      model.specificationVersion = version.after
+    }
+    let index = try ConstantIndex(model)
+    return Planned(
+      model: model, index: index,
+      plan: CompressionPlan(
+        index: index, filter: CandidateFilter(settings: settings, pass: pass),
+        version: version.after),
+      ledger: Ledger(version: version, rows: [], notes: []))
+  }
+
+  /// The hint of the error that a refused weight is, or nil when it is skipped.
+  private func refusalHint(_ pass: any CompressionPass) -> String? {
+    pass.refusalHint ?? (settings.isStrict ? "without --strict it is skipped" : nil)
+  }
+
+  private func networkCompressor(
+    _ pass: any CompressionPass, _ meter: ProgressMeter
+  ) -> NetworkCompressor {
+    var isLimited = false
+    if case .limited = pass.selection { isLimited = true }
+    return NetworkCompressor(
+      filter: NetworkFilter(
+        settings: settings, support: pass.neuralNetworks, isLimited: isLimited),
+      refusalHint: refusalHint(pass), parallel: parallel, progress: meter.add)
+  }
+
   /// Refuses model kinds that hold weights which this pass does not reach.
-  private func check(_ model: Model) throws {
-    if !Compressor.hasProgram(model), Compressor.hasNeuralNetwork(model) {
+  private func check(_ model: Model, _ pass: any CompressionPass) throws {
+    let hasProgram = Compressor.hasProgram(model)
+    if hasProgram, let refusal = pass.programRefusal { throw PassError.usage(refusal) }
+    if !hasProgram, Compressor.hasNeuralNetwork(model),
+      case .unsupported(let reason) = pass.neuralNetworks
+    {
       throw PassError.unsupported(
-        "a \(model.kind.typeName): only ML Programs are compressed so far, neural networks "
-          + "come with the command compress",
-        hint: "convert it to an ML Program, or wait for the release with mlt compress")
+        "a \(model.kind.typeName): \(reason)",
+        hint: "quantize and palettize compress neural networks")
     }
     if let function = settings.function {
       let names = Compressor.functionNames(model)
@@ -189,6 +243,7 @@ public struct Compressor: Sendable {
 
   private static func functionNames(_ model: Model) -> [String] {
     programs(model).flatMap { $0.program.functions.keys }
+      + (hasNeuralNetwork(model) ? [NetworkCompressor.functionName] : [])
   }
 
   /// All weights of the new model in file order, each place once.

@@ -43,6 +43,13 @@ public struct Ledger: Sendable {
     public var after: Int
     /// The reason.
     public var reason: String?
+
+    /// Takes a later version with its reason; an earlier one changes nothing.
+    mutating func raise(to requirement: VersionRequirement) {
+      guard requirement.version > after else { return }
+      after = requirement.version
+      reason = requirement.reason
+    }
   }
 
   /// Sums over weights.

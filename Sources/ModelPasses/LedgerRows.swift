@@ -6,8 +6,12 @@ struct LedgerRows {
   var plan: CompressionPlan
   var outcome: WeightAssembly.Outcome
 
-  /// One row per listed constant.
-  func rows() -> [Ledger.Row] { index.constants.indices.compactMap(row) }
+  /// One row per listed constant, with the place of the first program that has it.
+  func rows() -> [(place: [Int], row: Ledger.Row)] {
+    index.constants.indices.compactMap { number in
+      row(number).map { (index.constants[number].sites.first?.place ?? [], $0) }
+    }
+  }
 
   private func row(_ number: Int) -> Ledger.Row? {
     let constant = index.constants[number]

@@ -18,13 +18,38 @@ public struct QuantizePass: CompressionPass {
   public var scheme: AffineScheme
   /// What shares a scale or a table.
   public var granularity: QuantizationGranularity
+  /// Bits of a code in neural networks, 1…8; nil for those of the scheme.
+  public var networkBits: Int?
 
   /// A pass with this scheme.
   public init(
-    scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel
+    scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel,
+    networkBits: Int? = nil
   ) {
     self.scheme = scheme
     self.granularity = granularity
+    self.networkBits = networkBits
+  }
+
+  /// Linear codes; symmetric ones exist at 8 bits only.
+  public var neuralNetworks: NeuralNetworkSupport {
+    if case .block = granularity {
+      return .unsupported("neural networks have no scales per block")
+    }
+    let bits = networkBits ?? scheme.bits
+    let isSymmetric = scheme.mode == .symmetric
+    return .scheme(
+      .linear(
+        LinearScheme(bits: bits, isSymmetric: isSymmetric && bits == 8, search: scheme.search),
+        isPerTensor: granularity == .tensor),
+      note: isSymmetric && bits < 8
+        ? "neural networks have symmetric codes at 8 bits only, these are affine" : nil)
+  }
+
+  /// Widths that only neural networks have.
+  public var programRefusal: String? {
+    guard let networkBits, networkBits != scheme.bits else { return nil }
+    return "\(networkBits) bits are for neural networks; ML Programs take 8, 4 or 16"
   }
 
   /// Decides on a candidate.

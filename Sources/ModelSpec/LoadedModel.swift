@@ -32,6 +32,8 @@ public struct LoadedModel: Sendable {
     self.container = container
     model = try decoder.decode(
       container.specification.bytes, path: container.specification.path)
+    // The model holds all that it needs of the specification.
+    container.specification.release(0..<container.specification.count)
   }
 
   /// Writes the model; weights that still lie where the container has them are copied as files.

@@ -66,7 +66,14 @@ struct NeuralNetworkDecoder {
     guard let (content, message) = parameters else { return }
     var found = Found()
     try walk(content, message, path: "", origin: origin, into: &found)
-    layers[place].weights = found.weights
+    let sizes = try LayerSizes(bytes, content, message)
+    layers[place].weights = found.weights.map { weight in
+      var weight = weight
+      if let form = sizes.form(of: weight, in: layer.type) {
+        (weight.shape, weight.channelAxis) = (form.shape, form.channelAxis)
+      }
+      return weight
+    }
     if layer.type == "custom" { layers[place].customClassName = try className(content) }
     for (nested, network) in found.networks {
       try self.network(

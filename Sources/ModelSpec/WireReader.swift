@@ -74,6 +74,16 @@ struct WireReader {
       raw: rawStart..<position)
   }
 
+  /// The numbers of a packed list.
+  static func varints(
+    _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
+  ) throws(SpecError) -> [UInt64] {
+    var reader = WireReader(bytes, range, base: 0)
+    var values: [UInt64] = []
+    while reader.position < reader.end { values.append(try reader.varintValue()) }
+    return values
+  }
+
   private func truncated(_ start: Int, _ number: UInt64) -> SpecError {
     SpecError("field \(number) runs past the end of its message", offset: base + start)
   }
@@ -118,6 +128,22 @@ struct WireWriter {
     varint(UInt64(content.count))
     bytes += content
   }
+
+  /// Bytes of a number.
+  static func size(ofVarint value: UInt64) -> Int {
+    max(1, (64 - value.leadingZeroBitCount + 6) / 7)
+  }
+
+  /// Bytes of a field that holds `byteCount` bytes.
+  static func size(ofField number: UInt32, byteCount: Int) -> Int {
+    size(ofVarint: UInt64(number) << 3) + size(ofVarint: UInt64(byteCount)) + byteCount
+  }
+
+  /// Makes room for `count` bytes more.
+  mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
+
+  /// Appends fields as they stand.
+  mutating func append(_ fields: Slice<UnsafeRawBufferPointer>) { bytes += fields }
 
   mutating func field(number: UInt32, wireType: UInt8, raw content: [UInt8]) {
     varint(UInt64(number) << 3 | UInt64(wireType))

@@ -141,7 +141,13 @@ struct CompressingCommand {
       ending = candidate
       break
     }
-    if ending.isEmpty { ending = kind == .archive ? ".zip" : ".mlpackage" }
+    if ending.isEmpty {
+      switch kind {
+      case .archive: ending = ".zip"
+      case .specification: ending = ".mlmodel"
+      default: ending = ".mlpackage"
+      }
+    }
     return stem + suffix + ending
   }
 }

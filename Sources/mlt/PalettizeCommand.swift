@@ -7,7 +7,7 @@ enum PalettizeCommand: Command {
   static let summary = "replace weights by indices into tables of few values"
   static let options =
     [
-      Option.value("nbits", "4|1|2|3|6|8", "bits per index (4)"),
+      Option.value("nbits", "4|1|2|3|5|6|7|8", "bits per index (4); 5 and 7 for neural networks"),
       .value(
         "mode", "kmeans|uniform|unique",
         "how entries are chosen: least squared error, even "

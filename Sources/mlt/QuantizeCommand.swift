@@ -9,7 +9,7 @@ enum QuantizeCommand: Command {
   static let summary = "quantize weights to 8 or 4 bits, or the model to float16"
   static let options =
     [
-      Option.value("bits", "8|4|16", "bits per weight (8)"),
+      Option.value("bits", "8|4|16|1|2|3|5|6|7", "bits per weight (8); ML Programs take 8, 4, 16"),
       .value(
         "mode", "symmetric|affine",
         "range around zero, or from minimum to maximum "
@@ -24,7 +24,8 @@ enum QuantizeCommand: Command {
     ] + Option.compressing
   static let discussion = """
     8 and 4 bits: weights become integers with scales (and zero points); arithmetic stays as it
-    is. 16 bits: weights and arithmetic become float16, the interface keeps its types.
+    is. 16 bits: weights and arithmetic become float16, the interface keeps its types. Neural
+    networks (.mlmodel) take 1 to 8 bits, symmetric at 8 only, and 16 bits for their weights.
     Without -o OUT stands beside MODEL with -int8, -int4 or -fp16 behind its name. What is
     skipped stays bit-identical; the ledger says why.
     """
@@ -38,16 +39,18 @@ enum QuantizeCommand: Command {
     let granularity = arguments.string("granularity") ?? "channel"
     let blockSize = try arguments.integer("block-size", in: 1...(1 << 30)) ?? 32
     let isUnsigned = arguments.has("unsigned")
+    let width = Int(bits) ?? 8
     let pass = QuantizePass(
       scheme: AffineScheme(
-        bits: bits == "4" ? 4 : 8, signed: !isUnsigned,
+        bits: width == 4 ? 4 : 8, signed: !isUnsigned,
         mode: mode == "affine" ? .affine : .symmetric, search: search == "mse" ? .mse : .none),
       granularity: granularity == "tensor"
-        ? .tensor : granularity == "block" ? .block(blockSize) : .channel)
+        ? .tensor : granularity == "block" ? .block(blockSize) : .channel,
+      networkBits: width)
     let command = CompressingCommand(
       name: name, suffix: "-int\(bits)",
       passSettings: [
-        ("bits", .integer(bits == "4" ? 4 : 8)), ("mode", .string(mode)),
+        ("bits", .integer(width)), ("mode", .string(mode)),
         ("unsigned", .bool(isUnsigned)), ("granularity", .string(granularity)),
         ("block_size", granularity == "block" ? .integer(blockSize) : .null),
         ("scale_search", .string(search)),

@@ -33,6 +33,14 @@ public struct Float16Pass: CompressionPass {
 
   /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .own }
+
+  /// Weights only: a network's arithmetic is not part of the model.
+  public var neuralNetworks: NeuralNetworkSupport {
+    .scheme(
+      .float16(clamps: clamps),
+      note: changesInterface ? "inputs and outputs of neural networks stay as they are" : nil)
+  }
+
   /// The hint when a refusal is an error; nil where it is a skip.
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 
@@ -131,6 +139,8 @@ public struct Float16StoragePass: CompressionPass {
 
   /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .anySize }
+  /// Weights of networks in fp16.
+  public var neuralNetworks: NeuralNetworkSupport { .scheme(.float16(clamps: clamps)) }
   /// The hint when a refusal is an error; nil where it is a skip.
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 

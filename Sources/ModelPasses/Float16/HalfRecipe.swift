@@ -48,16 +48,7 @@ struct HalfWeight: PreparedWeight {
 
   var parts: [WeightPart] { [WeightPart(.float16, shape)] }
 
-  var note: String? {
-    var notes: [String] = []
-    if conversion.beyondCount > 0 {
-      notes.append("\(conversion.beyondCount) values beyond ±65504 were clamped")
-    }
-    if conversion.vanishingCount > 0 {
-      notes.append("\(conversion.vanishingCount) values too small for fp16 became zero")
-    }
-    return notes.isEmpty ? nil : notes.joined(separator: "; ")
-  }
+  var note: String? { conversion.note }
 
   func encode(parallel: Parallel, write: @escaping PartWriter) throws -> ErrorSums {
     try conversion.encode(parallel: parallel) { offset, bytes in try write(0, offset, bytes) }
@@ -88,5 +79,17 @@ struct HalfWeight: PreparedWeight {
           ])
       ]
     }
+  }
+}
+
+extension HalfConversion {
+  /// What the ledger says about values that fp16 does not hold.
+  var note: String? {
+    var notes: [String] = []
+    if beyondCount > 0 { notes.append("\(beyondCount) values beyond ±65504 were clamped") }
+    if vanishingCount > 0 {
+      notes.append("\(vanishingCount) values too small for fp16 became zero")
+    }
+    return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 }

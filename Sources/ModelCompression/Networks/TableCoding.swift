@@ -1,0 +1,134 @@
+import ModelTensors
+import Synchronization
+
+/// Codes into a table for one weight of a neural network; one table of fp32 values per weight.
+public struct TableCoding: Sendable {
+  /// How the entries are chosen.
+  public enum Entries: String, Sendable, Hashable {
+    /// The optimal ones.
+    case kmeans
+    /// Evenly spaced levels from the least to the greatest value.
+    case uniform
+    /// The distinct values, with the narrowest codes that do.
+    case unique
+  }
+
+  /// Codes packed by `HighFirstPacking`.
+  public var codes: [UInt8]
+  /// Bits of a code.
+  public var bits: Int
+  /// 2ⁿ values, rising; entries that are not needed follow as zeros.
+  public var table: [Float]
+  /// The error of the values as Core ML decodes them.
+  public var sums: ErrorSums
+
+  /// What came of a weight.
+  public enum Outcome: Sendable {
+    /// The weight cannot be coded so; a clause such as "holds 3 infinite values".
+    case refused(reason: String)
+    case coded(TableCoding)
+  }
+
+  /// Codes `values`, each by the entry nearest to it.
+  ///
+  /// - Parameter bits: 1…8; of no account for unique entries.
+  public static func code(
+    _ values: [Float], bits: Int, entries: Entries, parallel: Parallel
+  ) throws -> Outcome {
+    guard (1...8).contains(bits), values.count <= Int(UInt32.max) else {
+      throw TensorError.malformed("\(bits) bits per code of \(values.count) values")
+    }
+    let source = try FloatTensor(shape: [values.count], values: values)
+    guard let layout = GroupLayout(shape: source.shape, scaleShape: [1]) else {
+      return .refused(reason: "holds no values")
+    }
+    let collector = ValueCollector(
+      reader: GroupReader(source: source, layout: layout, mask: nil), format: .single,
+      level: .current)
+    let found = Mutex<(tables: PaletteTables, sums: ErrorSums)?>(nil)
+    let isFinite = try collector.forEachGroup(
+      parallel: parallel, spaces: ObjectPool { ValueSpace() }
+    ) { _, space in
+      guard let tables = choose(space, bits: bits, entries) else { return }
+      let sums = error(of: tables, space)
+      found.withLock { $0 = (tables, sums) }
+    }
+    guard isFinite else {
+      return .refused(reason: "holds \(try SpecialValues.count(source, parallel: parallel))")
+    }
+    guard let (tables, sums) = found.withLock({ $0 }) else {
+      return .refused(reason: "has more than 256 distinct values")
+    }
+    let codes = try codes(of: source, tables, parallel)
+    return .coded(
+      TableCoding(
+        codes: HighFirstPacking.packed(codes, bits: tables.bits), bits: tables.bits,
+        table: tables.entries, sums: sums))
+  }
+
+  /// The table of the values in `space`; nil when they are too many for unique entries.
+  private static func choose(
+    _ space: ValueSpace, bits: Int, _ entries: Entries
+  ) -> PaletteTables? {
+    switch entries {
+    case .kmeans:
+      var tables = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
+      tables.used = [space.cluster(1 << bits, shifted: true)]
+      for entry in 0..<tables.used[0] { tables.entries[entry] = Float(space.centroids[entry]) + 0 }
+      return tables
+    case .uniform: return uniform(space, bits: bits)
+    case .unique:
+      guard let bits = (1...8).first(where: { 1 << $0 >= space.count }) else { return nil }
+      var tables = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
+      for index in 0..<space.count { tables.entries[index] = space.values[index] }
+      tables.used = [space.count]
+      return tables
+    }
+  }
+
+  /// Even levels; of the step in double precision and the fp32 steps beside it the one of least
+  /// error.
+  private static func uniform(_ space: ValueSpace, bits: Int) -> PaletteTables {
+    var best = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
+    guard space.count > 0 else { return best }
+    let low = Double(space.values[0])
+    let last = (1 << bits) - 1
+    let step = (Double(space.values[space.count - 1]) - low) / Double(last)
+    var least = Double.infinity
+    let rounded = Float(step)
+    for step in [step] + [rounded, rounded.nextUp, rounded.nextDown].map(Double.init) {
+      var tables = best
+      for level in 0...last { tables.entries[level] = Float(low + Double(level) * step) + 0 }
+      tables.used = [last + 1]
+      let error = error(of: tables, space).error
+      if error < least { (best, least) = (tables, error) }
+    }
+    return best
+  }
+
+  private static func error(of tables: PaletteTables, _ space: ValueSpace) -> ErrorSums {
+    tables.entries.withUnsafeBufferPointer { table in
+      table.baseAddress.map { PaletteTables.error(space, entries: $0, used: tables.used[0]) }
+    } ?? ErrorSums()
+  }
+
+  /// A byte per value: the number of the nearest entry, of two equally near ones the lower.
+  private static func codes(
+    of source: FloatTensor, _ tables: PaletteTables, _ parallel: Parallel
+  ) throws -> [UInt8] {
+    let pieces = ElementPieces(source.elementCount, elements: 1 << 18)
+    let finders = ObjectPool { PaletteFinder(format: .single, level: .current) }
+    return try filledArray(repeating: UInt8(0), count: source.elementCount) { codes in
+      try parallel.forEach(pieces.count) { index in
+        let range = pieces[index]
+        try source.withElements(range) { bytes in
+          guard let base = bytes.baseAddress else { return }
+          finders.with { finder in
+            finder.use(tables, group: 0)
+            finder.find(base, range.count, into: codes.pointer + range.lowerBound)
+          }
+        }
+      }
+    }
+  }
+}
