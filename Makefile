@@ -2,6 +2,7 @@
 
 PREFIX ?= /usr/local
 SIZE ?= 1000
+COMPARE_SIZE = $(if $(filter command line environment,$(origin SIZE)),$(SIZE),100)
 SWIFT ?= swift
 # The executable carries the Swift runtime, so that a machine without the toolchain can run it.
 RELEASE = $(SWIFT) build -c release --static-swift-stdlib -Xswiftc -use-ld=lld
@@ -9,7 +10,7 @@ BIN = .build/release
 PYTHON = .oracle/venv/bin/python
 ORACLE = .oracle/ready
 
-.PHONY: help demo test build install uninstall schemas check-schemas conformance bench \
+.PHONY: help demo test build install uninstall schemas check-schemas conformance compare bench \
 	format check-format clean
 
 help: ## this list
@@ -47,6 +48,9 @@ check-schemas: ## fail when that C differs from what schemas/*.proto give
 
 conformance: build $(ORACLE) ## compare with coremltools (ARGS=--quick for a subset)
 	$(PYTHON) scripts/conformance.py --mlt $(BIN)/mlt $(ARGS)
+
+compare: build $(ORACLE) ## errors and bytes beside coremltools', into docs/comparison.md (SIZE=100 MB)
+	SIZE=$(COMPARE_SIZE) $(PYTHON) scripts/compare.py --mlt $(BIN)/mlt --generate $(BIN)/mlt-generate
 
 bench: build ## times against cp -r (SIZE=1000 MB, BENCH_DIR, STRICT=1, PEER=1)
 	@if [ -n "$(PEER)" ]; then $(MAKE) $(ORACLE); fi

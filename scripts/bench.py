@@ -23,6 +23,18 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROUNDS = 5
 MEMORY_LIMIT = 150e6
+TABLE_MEMORY_LIMIT = 200e6
+
+# Job, command, at most so many times `cp -r`.
+GROUPS = ["--granularity", "channel-group", "--group-size", "16"]
+JOBS = [
+    ("palettize 4 bits per tensor", ["palettize"], 2),
+    ("palettize 8 bits per tensor", ["palettize", "--nbits", "8"], 2.5),
+    ("palettize 4 bits, groups of 16", ["palettize", *GROUPS], 12),
+    ("prune 75 %", ["prune", "--sparsity", "0.75"], 2),
+]
+# fp32 may take so many times the time per byte of fp16.
+SINGLE_LIMIT = 3
 
 
 class Run:
@@ -75,9 +87,11 @@ class Table:
         self.rows = []
         self.exceeded = False
 
-    def add(self, job, seconds=None, copy=None, limit="", ok=None, fsync=None, peak=None):
+    def add(
+        self, job, seconds=None, copy=None, limit="", ok=None, fsync=None, peak=None, ratio=None
+    ):
         number = lambda value, digits: "" if value is None else f"{value:.{digits}f}"  # noqa: E731
-        ratio = seconds / copy if copy else None
+        ratio = seconds / copy if copy else ratio
         self.exceeded = self.exceeded or ok is False
         self.rows.append(
             (
@@ -169,6 +183,58 @@ def measure(mlt, model, large, place, table):
     return quantize_seconds
 
 
+def measure_tables(mlt, model, single, large, place, table):
+    """The rows of palettize and prune."""
+    options = ["-o", "OUT", "--json", "--quiet"]
+    times, peaks = {}, []
+    for job, words, limit in JOBS:
+        copies, runs = interleaved(model, place, [mlt, words[0], model, *words[1:], *options])
+        seconds = median([run.seconds - run.synchronize for run in runs])
+        copy = median([run.seconds for run in copies])
+        peak = max(run.peak for run in runs)
+        times[job] = seconds
+        peaks.append(peak)
+        fsync = median([run.synchronize for run in runs])
+        table.add(job, seconds, copy, f"{limit} x", seconds <= limit * copy, fsync, peak)
+
+    _, runs = interleaved(single, place, [mlt, "palettize", single, *options])
+    seconds = median([run.seconds - run.synchronize for run in runs])
+    ratio = seconds / times[JOBS[0][0]] / (size_of(single) / size_of(model))
+    peaks.append(max(run.peak for run in runs))
+    table.add(
+        "palettize 4 bits, fp32, per byte",
+        seconds,
+        limit=f"{SINGLE_LIMIT} x fp16",
+        ok=ratio <= SINGLE_LIMIT,
+        peak=peaks[-1],
+        ratio=ratio,
+    )
+    peak = max(peaks)
+    table.add("tables, memory", limit="200 MB", ok=peak <= TABLE_MEMORY_LIMIT, peak=peak)
+    for job, words, _ in [JOBS[0], JOBS[3]] if large else ():
+        out = os.path.join(place, "out.mlpackage")
+        remove(out)
+        run = Run([mlt, words[0], large, *words[1:], "-o", out, "--json", "--quiet"])
+        remove(out)
+        table.add(
+            f"{job}, four times the size",
+            run.seconds - run.synchronize,
+            limit="200 MB",
+            ok=run.peak <= TABLE_MEMORY_LIMIT,
+            fsync=run.synchronize,
+            peak=run.peak,
+        )
+
+
+def size_of(package):
+    """Bytes of all files."""
+    return sum(
+        os.path.getsize(os.path.join(folder, name))
+        for folder, _, names in os.walk(package)
+        for name in names
+    )
+
+
 def machine():
     """Processor, cores, memory, system."""
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
@@ -188,11 +254,12 @@ def record(table, size):
         file.write("\n".join(lines) + "\n")
 
 
-def generated(generate, size, place):
+def generated(generate, size, place, kind="fp16"):
     """A transformer of `size` megabytes in `place`, made unless it is there."""
-    model = os.path.join(place, f"transformer-{size}.mlpackage")
+    suffix = "" if kind == "fp16" else f"-{kind}"
+    model = os.path.join(place, f"transformer-{size}{suffix}.mlpackage")
     if not os.path.isdir(model):
-        Run([generate, "transformer", str(size), model])
+        Run([generate, "transformer", str(size), model, kind])
         os.sync()
     return model
 
@@ -215,6 +282,8 @@ def main():
         # Both models and the output of the large one at the same time.
         large = generated(generate, 4 * size, place) if free > 8e6 * size else None
         quantize = measure(mlt, model, large, place, table)
+        single = generated(generate, size, place, "fp32")
+        measure_tables(mlt, model, single, large, place, table)
         if peer:
             out = os.path.join(place, "peer.mlpackage")
             script = os.path.join(ROOT, "scripts", "peer.py")
@@ -223,7 +292,7 @@ def main():
             remove(out)
             table.add("coremltools 9.0, 8 bits per channel, once", run.seconds, peak=run.peak)
             table.add(f"  mlt is {run.seconds / quantize:.0f} times as fast")
-        print(f"{size} MB of float16 weights; {machine()}")
+        print(f"{size} MB of weights; {machine()}")
         print("\n".join(table.lines()))
         if not large:
             print("no room for the model of four times the size")

@@ -14,7 +14,7 @@ need() { # need PACKAGE COMMAND…: the package when the command fails
 
 need_swift() {
   command -v swift >/dev/null 2>&1 && return
-  say "setup: the Swift toolchain (tested with 6.3) is not on PATH: https://www.swift.org/install"
+  say "setup: the Swift toolchain (tested with 6.3) is not on PATH"
   exit 1
 }
 
@@ -27,6 +27,7 @@ for job in "${@:-}"; do
     need_swift
     need pkg-config command -v pkg-config
     need libzip-dev pkg-config --exists libzip
+    need libyaml-dev pkg-config --exists yaml-0.1
     need libprotobuf-c-dev header protobuf-c/protobuf-c.h
     need zlib1g-dev header zlib.h
     ;;

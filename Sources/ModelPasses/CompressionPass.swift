@@ -96,9 +96,11 @@ extension CompressionPass {
   public var requirement: VersionRequirement { .program }
   /// Whether constants that are no float are candidates.
   public var takesIntegers: Bool { false }
+  /// What the pass does with the weights of neural networks.
   public var neuralNetworks: NeuralNetworkSupport {
     .unsupported("this compression is for ML Programs")
   }
+  /// Why the pass cannot be asked for on ML Programs; nil when it can.
   public var programRefusal: String? { nil }
 
   /// Changes the model before its constants are looked at; returns notes.

@@ -11,6 +11,7 @@ public struct DecompressPass: CompressionPass {
   public var selection: CandidateSelection { .anySize }
   /// Whether constants that are no float are candidates.
   public var takesIntegers: Bool { true }
+  /// What the pass does with the weights of neural networks.
   public var neuralNetworks: NeuralNetworkSupport { .scheme(.float32) }
 
   /// Decides on a candidate.

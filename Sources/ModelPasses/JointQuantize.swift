@@ -32,7 +32,11 @@ extension QuantizePass {
       guard lookup.tables.elementType.isFloat else {
         return .skip("has a table of \(lookup.tables.elementType.rawValue), which has no scale")
       }
-      return .encode(TableQuantizeRecipe(scheme: scheme, lookup: lookup, mask: encoding.mask))
+      let recipe = TableQuantizeRecipe(scheme: scheme, lookup: lookup, mask: encoding.mask)
+      guard recipe.tableBytes < lookup.tables.byteCount else {
+        return .skip("would not shrink: its table is smaller than codes with a scale")
+      }
+      return .encode(recipe)
     case .codes: return .skip("is quantized already (\(encoding.name))")
     case .cast: return .skip("is stored in fp16 (constexpr_cast); decompress it first")
     }
@@ -127,6 +131,11 @@ struct TableQuantizeRecipe: WeightRecipe {
   }
   var identity: String { "\(description) \(scheme.search) \(lookup.tables.shape)" }
   var requirement: VersionRequirement { jointRequirement }
+
+  /// Bytes of the codes with scale and offset.
+  var tableBytes: Int {
+    lookup.tables.elementCount + lookup.tables.elementType.bitWidth / 8 + (scheme.hasOffset ? 1 : 0)
+  }
 
   func prepare(_ source: any TensorSource, parallel: Parallel) throws -> RecipePreparation {
     let ones = [Int](repeating: 1, count: lookup.tables.shape.count)

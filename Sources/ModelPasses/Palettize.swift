@@ -89,6 +89,9 @@ public struct PalettizePass: CompressionPass {
         return .skip("is sparse: only scalars are palettized there")
       }
       settings.vectorAxis = axis
+      // Small weights can afford more starts, and their luck matters more.
+      let starts = 1 << 21
+      settings.restarts = max(settings.restarts, min(24, starts / max(1, constant.elementCount)))
     }
     if hasChannelScale { settings.scaleAxis = axis }
     var grouping = PaletteGrouping.tensor

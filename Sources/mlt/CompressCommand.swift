@@ -59,6 +59,7 @@ enum CompressCommand: Command {
 
   private static func chosen(_ arguments: Arguments, _ console: Console) throws -> Int32 {
     let names = arguments.string("menu")?.split(separator: ",").map(String.init)
+    if let names, names.isEmpty { throw UsageError("--menu is a list such as int8,lut4") }
     let menu = try names.map(MenuScheme.menu) ?? MenuScheme.all
     let bits = try arguments.string("target-bits").map(parseBits)
     let size = try arguments.string("target-size").map(parseSize)
@@ -73,7 +74,7 @@ enum CompressCommand: Command {
         menu: menu, settings: compressor.settings, parallel: compressor.parallel)
       let forms = try search.measure(loaded)
       let recipe =
-        try bits.map { try choose(forms, .bits($0)) }
+        try bits.map { try choose(forms, .bits($0), loaded) }
         ?? fitted(forms, size: size ?? 0, loaded, compressor)
       if let file = arguments.string("save-config") {
         try FileOutput.write(recipe.configuration, to: file)
@@ -86,14 +87,14 @@ enum CompressCommand: Command {
   }
 
   private static func choose(
-    _ forms: MeasuredForms, _ goal: RecipeSearch.Goal
+    _ forms: MeasuredForms, _ goal: RecipeSearch.Goal, _ loaded: LoadedModel
   ) throws -> ChosenRecipe {
     guard let recipe = forms.choose(goal) else {
       throw Failure(
         code: 1, kind: "refused",
         message:
           "no recipe of the menu is that small: \(Human.bytes(forms.leastBytes)) is the least "
-          + "for the weights that can be compressed", path: "")
+          + "for the weights that can be compressed", path: loaded.container.path)
     }
     return recipe
   }
@@ -105,14 +106,14 @@ enum CompressCommand: Command {
   ) throws -> ChosenRecipe {
     var room = size
     for _ in 0..<12 {
-      let recipe = try choose(forms, .bytes(room))
+      let recipe = try choose(forms, .bytes(room), loaded)
       let written = try compressor.run(recipe.pass, on: loaded, to: nil).writtenBytes
       let total = written ?? loaded.container.totalBytes
       if total <= size { return recipe }
       room = min(room, recipe.bytes) - (total - size)
       if room <= 0 { break }
     }
-    return try choose(forms, .bytes(max(0, room)))
+    return try choose(forms, .bytes(max(0, room)), loaded)
   }
 
   private static func parseBits(_ text: String) throws -> Double {

@@ -62,8 +62,10 @@ struct CompressingCommand {
     compressor.progress = { console.progress($0, label) }
     let loaded = try LoadedModel(path: input)
     let output = try self.output(arguments, input: input, container: loaded.container)
-    if let report = arguments.string("report") {
-      try CompressingCommand.check(report: report, input: input, output: output)
+    for option in ["report", "save-config"] {
+      guard let file = arguments.string(option) else { continue }
+      try FileOutput.check(
+        file, "--\(option)", against: [(input, "MODEL"), (output, "OUT")])
     }
     let isDry = arguments.has("dry-run")
     let writer = isDry ? nil : try PackageWriter(output: output, force: arguments.has("force"))
@@ -96,17 +98,6 @@ struct CompressingCommand {
       }
     }
     return ledger.hasCompressed ? 0 : 1
-  }
-
-  /// Refuses a report in the place of a model, or in a package.
-  private static func check(report: String, input: String, output: String) throws {
-    for (model, name) in [(input, "MODEL"), (output, "OUT")] {
-      let isThere =
-        FileOutput.isSame(report, model) || FileOutput.place(report) == FileOutput.place(model)
-      if isThere || FileOutput.isInside(report, folder: model) {
-        throw UsageError("--report would write to \(name)", hint: "choose another place")
-      }
-    }
   }
 
   private func settingsJSON(_ arguments: Arguments) throws -> JSONValue {

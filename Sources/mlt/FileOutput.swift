@@ -13,6 +13,20 @@ enum FileOutput {
     try AtomicFile.write(Array(text.utf8), to: path, force: true)
   }
 
+  /// Refuses a file in the place of a model, or in a package.
+  ///
+  /// - Parameter what: The option that names the file.
+  static func check(
+    _ path: String, _ what: String, against models: [(path: String, name: String)]
+  ) throws {
+    for (model, name) in models {
+      let isThere = isSame(path, model) || place(path) == place(model)
+      if isThere || isInside(path, folder: model) {
+        throw UsageError("\(what) would write to \(name)", hint: "choose another place")
+      }
+    }
+  }
+
   /// Whether both paths name the same existing file or folder.
   static func isSame(_ left: String, _ right: String) -> Bool {
     let resolve = { (path: String) in

@@ -59,7 +59,9 @@ enum PruneCommand: Command {
       if let block { return .blocks(sparsity: share, size: block, dim: dim ?? 0) }
       return .sparsity(share)
     case "threshold":
-      guard let limit = arguments.string("threshold").flatMap(Double.init), limit >= 0 else {
+      guard let limit = arguments.string("threshold").flatMap(Double.init), limit >= 0,
+        limit.isFinite
+      else {
         throw UsageError("--threshold is a number of at least 0")
       }
       return .threshold(limit, minimumSparsity: 0)
