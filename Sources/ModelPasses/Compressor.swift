@@ -199,7 +199,8 @@ public struct Compressor: Sendable {
     return NetworkCompressor(
       filter: NetworkFilter(
         settings: settings, support: pass.neuralNetworks, isLimited: isLimited),
-      refusalHint: settings.isStrict ? refusalHint(pass) : nil, parallel: parallel, progress: meter.add)
+      refusalHint: settings.isStrict ? refusalHint(pass) : nil, parallel: parallel,
+      progress: meter.add)
   }
 
   /// Refuses model kinds that hold weights which this pass does not reach.
