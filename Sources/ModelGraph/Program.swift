@@ -190,7 +190,8 @@ public enum Opset {
 
   /// The system that first reads a specification version, `iOS15` for 6 … `iOS26` for 10.
   public static func system(specificationVersion: Int) -> String {
-    specificationVersion >= 10 ? "iOS\(specificationVersion + 16)" : "iOS\(specificationVersion + 9)"
+    specificationVersion >= 10
+      ? "iOS\(specificationVersion + 16)" : "iOS\(specificationVersion + 9)"
   }
 
   /// The specification version of an opset's name, or nil.
