@@ -12,6 +12,7 @@ let package = Package(
   targets: [
     .target(name: "CModelSchemas", linkerSettings: [.linkedLibrary("protobuf-c")]),
     .systemLibrary(name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
+    .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(name: "CKernels"),
     .target(name: "ModelTensors"),
     .target(name: "ModelCompression", dependencies: ["CKernels", "ModelTensors"]),
@@ -25,7 +26,7 @@ let package = Package(
     .target(
       name: "ModelPasses",
       dependencies: [
-        "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
+        "CYaml", "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
         "ModelSpec",
       ]),
     .target(
@@ -43,17 +44,22 @@ let package = Package(
     .executableTarget(name: "mlt", dependencies: ["ModelToolchain"]),
     .executableTarget(
       name: "mlt-generate", dependencies: ["ModelToolchain"], path: "Sources/GenerateModels"),
-    .target(name: "TestSupport", dependencies: ["ModelToolchain"], path: "Tests/TestSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["CZip", "ModelToolchain"], path: "Tests/TestSupport"),
     .testTarget(name: "ModelTensorsTests", dependencies: ["ModelTensors", "TestSupport"]),
     .testTarget(
       name: "ModelCompressionTests", dependencies: ["ModelCompression", "TestSupport"]),
     .testTarget(name: "ModelFilesTests", dependencies: ["ModelFiles", "TestSupport"]),
     .testTarget(name: "ModelGraphTests", dependencies: ["ModelGraph", "TestSupport"]),
     .testTarget(name: "ModelOperationsTests", dependencies: ["ModelOperations", "TestSupport"]),
-    .testTarget(name: "ModelSpecTests", dependencies: ["ModelSpec", "TestSupport"]),
-    .testTarget(name: "ModelPassesTests", dependencies: ["ModelPasses", "TestSupport"]),
+    .testTarget(
+      name: "ModelSpecTests", dependencies: ["CModelSchemas", "ModelSpec", "TestSupport"]),
+    .testTarget(name: "ModelPassesTests", dependencies: ["ModelToolchain", "TestSupport"]),
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
-    .testTarget(name: "CommandLineTests", dependencies: ["mlt", "TestSupport"]),
+    .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
+    .testTarget(
+      name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"],
+      exclude: ["Cases"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -5,7 +5,8 @@ it, bit for bit against what coremltools decoded (NAME.dense.npz).
 Quantization: every combination of settings on every uncompressed base. coremltools must load the
 output; interface and graph must be as before, what was not compressed the same bits, the error
 per weight not above that of coremltools for the same settings, the ledger's SNR the true one.
-Models: the same for programs of other shapes: functions, states, flexible inputs, pipelines.
+Models: the same for programs of other shapes: functions, states, flexible inputs, pipelines; and
+for the real ones in MLT_SHARED (../shared), where that exists.
 """
 
 import argparse
@@ -177,17 +178,24 @@ def graph(block, names=None):
     return lines, list(block.outputs)
 
 
+def identity(operation):
+    """What an operation of a graph is, apart from its inputs and blocks."""
+    kind, _, outputs, attributes, _ = operation
+    return kind, tuple(outputs), tuple(attributes)
+
+
 def same_graph(before, after, raised):
     """Whether two graphs agree. A raised version may add operations in front of inputs."""
     if not raised:
         return before == after
-    rest = {tuple(operation[2]): operation for operation in after[0]}
-    added = rest.keys() - {tuple(operation[2]) for operation in before[0]}
+    rest = {identity(operation): operation for operation in after[0]}
+    added = rest.keys() - {identity(operation) for operation in before[0]}
     # An output stands as serialized name and type: byte 1 is the length of the name.
-    names = {output[2 : 2 + output[1]].decode() for outputs in added for output in outputs}
-    for kind, inputs, outputs, attributes, blocks in before[0]:
-        other = rest.get(tuple(outputs))
-        if other is None or other[0] != kind or other[3] != attributes:
+    names = {output[2 : 2 + output[1]].decode() for item in added for output in item[1]}
+    for operation in before[0]:
+        inputs, blocks = operation[1], operation[4]
+        other = rest.get(identity(operation))
+        if other is None:
             return False
         bound = dict(other[1])
         for key, values in inputs:
@@ -209,6 +217,15 @@ def graphs(oracle):
             inputs = [item.SerializeToString(deterministic=True) for item in function.inputs]
             result[place + name] = inputs, graph(block)
     return result
+
+
+def computing(block):
+    """The operations that are neither constants nor casts: type and block structure."""
+    return [
+        (op.type, [computing(inner) for inner in op.blocks])
+        for op in block.operations
+        if op.type not in ("const", "cast") and not op.type.startswith("constexpr_")
+    ]
 
 
 def same_bits(left, right):
@@ -444,6 +461,15 @@ def check_half(mlt, path, before, options, directory):
         == after.spec.description.SerializeToString(deterministic=True),
         "the description changed",
     )
+    if before.spec.specificationVersion == after.spec.specificationVersion:
+        for place, spec in before.specs.items():
+            for name, function in spec.mlProgram.functions.items():
+                other = after.specs[place].mlProgram.functions[name]
+                require(
+                    computing(function.block_specializations[function.opset])
+                    == computing(other.block_specializations[other.opset]),
+                    f"{name} has other operations",
+                )
     count = 0
     for key, original in before.constants.items():
         if original.dtype != np.float32 or original.size < 10:
@@ -517,16 +543,36 @@ def main():
                     lambda: check_half(mlt, paths[name], before, options, directory),
                 )
 
+        quantizations = [], ["--bits", "4"], ["--target-os", "iOS26"]
         others = glob.glob(os.path.join(DATA, "models", "*.mlpackage"))
         others += glob.glob(os.path.join(ROOT, "samples", "*.mlpackage"))
         for path in sorted(others):
             name = os.path.basename(path)
             group = "other programs"
-            for options in ([], ["--bits", "4"]) if wanted(group) else ():
+            for options in quantizations if wanted(group) else ():
                 report.run(
                     group,
                     " ".join([name, *options]),
                     lambda: check_model(mlt, path, options, directory),
+                )
+        group = "real programs"
+        shared = os.environ.get("MLT_SHARED") or os.path.join(ROOT, "..", "shared")
+        for path in sorted(glob.glob(os.path.join(shared, "models", "*", "*.mlpackage"))):
+            name = os.path.basename(path)
+            for options in quantizations if wanted(group) else ():
+                report.run(
+                    group,
+                    " ".join([name, *options]),
+                    lambda: check_model(mlt, path, options, directory),
+                )
+            for options in ([], ["--storage-only"]) if wanted(group) else ():
+                copy = os.path.join(directory, "before.mlpackage")
+                shutil.rmtree(copy, ignore_errors=True)
+                shutil.copytree(path, copy)
+                report.run(
+                    group,
+                    " ".join([name, "--bits 16", *options]),
+                    lambda: check_half(mlt, path, Oracle(copy), options, directory),
                 )
     finally:
         shutil.rmtree(directory)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh build|schemas|python: sees to the system packages that the job needs.
+# setup.sh build|schemas|python…: sees to the system packages that the jobs need.
 # Installs with apt what is missing; does nothing when all is there.
 set -eu
 
@@ -14,35 +14,38 @@ need() { # need PACKAGE COMMAND…: the package when the command fails
 
 need_swift() {
   command -v swift >/dev/null 2>&1 && return
-  say "setup: the Swift toolchain (6.0 or newer) is not on PATH: https://www.swift.org/install"
+  say "setup: the Swift toolchain (tested with 6.3) is not on PATH"
   exit 1
 }
 
 # Headers are looked for where the C compiler of the toolchain finds them.
 header() { echo "#include <$1>" | clang -E -x c - ; }
 
-case "${1:-}" in
-build)
-  need_swift
-  need pkg-config command -v pkg-config
-  need libzip-dev pkg-config --exists libzip
-  need libprotobuf-c-dev header protobuf-c/protobuf-c.h
-  need zlib1g-dev header zlib.h
-  ;;
-schemas)
-  need protobuf-c-compiler command -v protoc-c
-  need libprotobuf-c-dev test -f /usr/include/protobuf-c/protobuf-c.proto
-  need libprotobuf-dev test -f /usr/include/google/protobuf/descriptor.proto
-  ;;
-python)
-  need python3 command -v python3
-  need python3-venv python3 -c 'import venv, ensurepip'
-  ;;
-*)
-  say "usage: setup.sh build|schemas|python"
-  exit 64
-  ;;
-esac
+for job in "${@:-}"; do
+  case "$job" in
+  build)
+    need_swift
+    need pkg-config command -v pkg-config
+    need libzip-dev pkg-config --exists libzip
+    need libyaml-dev pkg-config --exists yaml-0.1
+    need libprotobuf-c-dev header protobuf-c/protobuf-c.h
+    need zlib1g-dev header zlib.h
+    ;;
+  schemas)
+    need protobuf-c-compiler command -v protoc-c
+    need libprotobuf-c-dev test -f /usr/include/protobuf-c/protobuf-c.proto
+    need libprotobuf-dev test -f /usr/include/google/protobuf/descriptor.proto
+    ;;
+  python)
+    need python3 command -v python3
+    need python3-venv python3 -c 'import venv, ensurepip'
+    ;;
+  *)
+    say "usage: setup.sh build|schemas|python"
+    exit 64
+    ;;
+  esac
+done
 
 [ -n "$packages" ] || exit 0
 if ! command -v apt-get >/dev/null 2>&1; then

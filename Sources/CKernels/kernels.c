@@ -105,13 +105,13 @@ void mlt_fit_rows32(int level, const uint32_t *data, size_t rows, size_t stride,
                     mlt_affine_row affine, int options, mlt_fit_row fit) {
   CALL(fit_rows32, data, rows, stride, n, affine, options, fit)
 }
-double mlt_encode_run16(int level, const uint16_t *data, size_t n, mlt_affine affine, int zero,
-                        uint8_t *codes) {
-  CALL(encode_run16, data, n, affine, zero, codes)
+double mlt_encode_run16(int level, const uint16_t *data, size_t n, mlt_affine affine,
+                        int options, int zero, uint8_t *codes) {
+  CALL(encode_run16, data, n, affine, options, zero, codes)
 }
-double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine affine, int zero,
-                        uint8_t *codes) {
-  CALL(encode_run32, data, n, affine, zero, codes)
+double mlt_encode_run32(int level, const uint32_t *data, size_t n, mlt_affine affine,
+                        int options, int zero, uint8_t *codes) {
+  CALL(encode_run32, data, n, affine, options, zero, codes)
 }
 double mlt_encode_rows16(int level, const uint16_t *data, size_t rows, size_t stride, size_t n,
                          mlt_affine_row affine, int options, const uint8_t *zero,

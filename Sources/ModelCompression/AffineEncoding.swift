@@ -16,83 +16,122 @@ extension AffineQuantizer {
   public func encode(parallel: Parallel, codes: CodeSink) throws -> AffineResult {
     let pieces = SlabPieces(layout, elements: AffineQuantizer.pieceElements * 2)
     let groups = layout.groupCount
-    var fits: [mlt_fit] = []
-    var signals: [Double] = []
-    var best: [ScaleCandidate] = []
-    if pieces.wholeSlabs {
-      best = try filledArray(repeating: ScaleCandidate(), count: groups) { best in
-        fits = try filledArray(repeating: mlt_fit(), count: groups) { fits in
-          signals = try filledArray(repeating: 0.0, count: pieces.count) { signals in
-            try encodeSlabs(
-              pieces, parallel, best: best, fits: fits, signals: signals, codes: codes)
-          }
-        }
-      }
-    } else {
-      let buffers = SearchBuffers()
-      for slab in 0..<layout.outer {
-        try search(slab: slab, parallel, buffers)
-        for group in 0..<layout.groupsPerSlab {
-          best.append(buffers.best[group])
-          fits.append(buffers.fits[group])
-        }
-      }
-      let ranges = ElementPieces(layout.elementCount, elements: AffineQuantizer.pieceElements * 2)
-      let chosen = best
-      let pool = codePool(ranges.elements)
-      let parameters = rowParameters(best)
-      signals = try filledArray(repeating: 0.0, count: ranges.count) { signals in
-        try parallel.forEach(ranges.count) { index in
-          let range = ranges[index]
-          try source.withElements(range) { bytes in
-            guard let base = bytes.baseAddress else { return }
-            signals.pointer[index] = try chosen.withUnsafeBufferPointer { chosen in
-              guard let first = chosen.baseAddress else { return 0 }
-              return try write(
-                base, range: range, best: first, parameters: parameters, pool: pool, codes: codes)
-            }
-          }
-          source.release(range)
-        }
+    var zeros: [Int16] = []
+    var sums: [PieceSums] = []
+    let scales = try filledArray(repeating: Float(0), count: groups) { scales in
+      zeros = try filledArray(repeating: 0, count: scheme.hasOffset ? groups : 0) { zeros in
+        let chosen = Chosen(scales: scales, zeros: zeros, hasZeros: scheme.hasOffset)
+        sums =
+          pieces.wholeSlabs
+          ? try encodeSlabs(pieces, parallel, chosen: chosen, codes: codes)
+          : try encodeLarge(parallel, chosen: chosen, codes: codes)
       }
     }
-    return result(best: best, fits: fits, signals: signals)
+    return result(scales: scales, zeros: zeros, sums: sums)
+  }
+
+  /// Sums of a piece of work.
+  private struct PieceSums: Sendable {
+    var signal = 0.0
+    var error = 0.0
+    var worst: Float = 0
+
+    /// Adds the fits of some groups.
+    mutating func add(_ fits: UnsafePointer<mlt_fit>, count: Int) {
+      for group in 0..<count {
+        error += fits[group].error
+        worst = max(worst, fits[group].worst)
+      }
+    }
+  }
+
+  /// Where the scales and zero points of all groups are kept.
+  private struct Chosen: Sendable {
+    let scales: SharedPointer<Float>
+    let zeros: SharedPointer<Int16>
+    let hasZeros: Bool
+
+    func store(_ best: UnsafePointer<ScaleCandidate>, count: Int, at first: Int) {
+      for group in 0..<count { scales.pointer[first + group] = best[group].scale }
+      if hasZeros {
+        for group in 0..<count { zeros.pointer[first + group] = Int16(best[group].zero) }
+      }
+    }
+  }
+
+  /// Searches all slabs, each on several threads, then encodes in pieces.
+  private func encodeLarge(
+    _ parallel: Parallel, chosen: Chosen, codes: CodeSink
+  ) throws -> [PieceSums] {
+    let buffers = SearchBuffers()
+    let groups = layout.groupsPerSlab
+    var best: [ScaleCandidate] = []
+    var errors = PieceSums()
+    for slab in 0..<layout.outer {
+      try search(slab: slab, parallel, buffers)
+      chosen.store(buffers.best, count: groups, at: slab * groups)
+      best += UnsafeBufferPointer(start: buffers.best, count: groups)
+      errors.add(buffers.fits, count: groups)
+    }
+    let ranges = ElementPieces(layout.elementCount, elements: AffineQuantizer.pieceElements * 2)
+    let candidates = best
+    let pool = codePool(ranges.elements)
+    let parameters = rowParameters(best)
+    let sums = try filledArray(repeating: PieceSums(), count: ranges.count) { sums in
+      try parallel.forEach(ranges.count) { index in
+        let range = ranges[index]
+        try source.withElements(range) { bytes in
+          guard let base = bytes.baseAddress else { return }
+          sums.pointer[index].signal = try candidates.withUnsafeBufferPointer { candidates in
+            guard let first = candidates.baseAddress else { return 0 }
+            return try write(
+              base, range: range, best: first, parameters: parameters, pool: pool, codes: codes)
+          }
+        }
+        source.release(range)
+      }
+    }
+    return [errors] + sums
   }
 
   /// Searches and encodes each piece while it is in the cache.
   private func encodeSlabs(
-    _ pieces: SlabPieces, _ parallel: Parallel, best: SharedPointer<ScaleCandidate>,
-    fits: SharedPointer<mlt_fit>, signals: SharedPointer<Double>, codes: CodeSink
-  ) throws {
+    _ pieces: SlabPieces, _ parallel: Parallel, chosen: Chosen, codes: CodeSink
+  ) throws -> [PieceSums] {
     let groups = layout.groupsPerSlab
     let pool = codePool(pieces.count > 0 ? pieces[0].range.count : 0)
     let buffers = ObjectPool { SearchBuffers() }
     let batch = max(1, AffineQuantizer.batchGroups / groups)
-    try parallel.forEach(pieces.count) { index in
-      let piece = pieces[index]
-      let first = piece.slab * groups
-      try source.withElements(piece.range) { bytes in
-        guard let base = bytes.baseAddress else { return }
-        try buffers.with { buffers in
-          for slab in stride(from: 0, to: piece.slabs, by: batch) {
-            let slabs = min(batch, piece.slabs - slab)
-            let start = first + slab * groups
-            let data = base + slab * layout.slabCount * evaluator.format.width
-            try search(start..<start + slabs * groups, buffers) { list, slots, moments, sums in
-              evaluator.addFits(
-                data, slabs: slabs, rows: piece.rows, candidates: list, slots: slots,
-                moments: moments, to: sums)
+    return try filledArray(repeating: PieceSums(), count: pieces.count) { sums in
+      try parallel.forEach(pieces.count) { index in
+        let piece = pieces[index]
+        var sum = PieceSums()
+        try source.withElements(piece.range) { bytes in
+          guard let base = bytes.baseAddress else { return }
+          try buffers.with { buffers in
+            buffers.reserve(piece: piece.slabs * groups)
+            for slab in stride(from: 0, to: piece.slabs, by: batch) {
+              let slabs = min(batch, piece.slabs - slab)
+              let count = slabs * groups
+              let start = (piece.slab + slab) * groups
+              let data = base + slab * layout.slabCount * evaluator.format.width
+              try search(start..<start + count, buffers) { list, slots, moments, fits in
+                evaluator.addFits(
+                  data, slabs: slabs, rows: piece.rows, candidates: list, slots: slots,
+                  moments: moments, to: fits)
+              }
+              chosen.store(buffers.best, count: count, at: start)
+              sum.add(buffers.fits, count: count)
+              (buffers.piece + slab * groups).update(from: buffers.best, count: count)
             }
-            for group in 0..<slabs * groups {
-              best.pointer[start + group] = buffers.best[group]
-              fits.pointer[start + group] = buffers.fits[group]
-            }
+            sum.signal = try write(
+              base, range: 0..<piece.range.count, origin: piece.range.lowerBound,
+              best: buffers.piece, pool: pool, codes: codes)
           }
         }
-        signals.pointer[index] = try write(
-          base, range: piece.range, best: best.pointer, pool: pool, codes: codes)
+        sums.pointer[index] = sum
+        source.release(piece.range)
       }
-      source.release(piece.range)
     }
   }
 
@@ -139,15 +178,15 @@ extension AffineQuantizer {
   private func search(
     _ groups: Range<Int>, _ buffers: SearchBuffers, _ measure: ScaleSearch.Measure
   ) throws {
-    try low.withUnsafeBufferPointer { low in
-      try high.withUnsafeBufferPointer { high in
-        try ScaleSearch(
-          rules: CandidateRules(scheme: scheme, format: evaluator.format),
-          low: UnsafeBufferPointer(rebasing: low[groups]),
-          high: UnsafeBufferPointer(rebasing: high[groups]), buffers: buffers
-        ).run(measure)
-      }
+    buffers.reserve(groups: groups.count)
+    for (index, group) in groups.enumerated() {
+      buffers.low[index] = evaluator.format.value(key: low[group])
+      buffers.high[index] = evaluator.format.value(key: high[group])
     }
+    try ScaleSearch(
+      rules: CandidateRules(scheme: scheme, format: evaluator.format), groups: groups.count,
+      buffers: buffers
+    ).run(measure)
   }
 
   /// The parameters of every slab, or nil where groups are contiguous.
@@ -165,54 +204,56 @@ extension AffineQuantizer {
   }
 
   /// Encodes and packs one range; returns Σw².
+  ///
+  /// - Parameter origin: The element that the range is counted from, that of a whole slab.
   private func write(
-    _ base: UnsafeRawPointer, range: Range<Int>, best: UnsafePointer<ScaleCandidate>,
-    parameters: [RowParameters]? = nil, pool: BufferPool, codes: CodeSink
+    _ base: UnsafeRawPointer, range: Range<Int>, origin: Int = 0,
+    best: UnsafePointer<ScaleCandidate>, parameters: [RowParameters]? = nil, pool: BufferPool,
+    codes: CodeSink
   ) throws -> Double {
     try pool.withBuffer { buffer in
       guard let start = buffer.baseAddress else { return 0 }
       let bytes = start.assumingMemoryBound(to: UInt8.self)
       let signal = evaluator.encode(
         base, range: range, best: best, parameters: parameters, into: bytes)
+      let element = origin + range.lowerBound
       if scheme.bits == 8 {
-        try codes(range.lowerBound, UnsafeRawBufferPointer(start: start, count: range.count))
+        try codes(element, UnsafeRawBufferPointer(start: start, count: range.count))
       } else {
         let packed = (range.count + 1) / 2
         mlt_pack_nibbles(level.rawValue, bytes, range.count, bytes + range.count)
-        try codes(
-          range.lowerBound / 2, UnsafeRawBufferPointer(start: start + range.count, count: packed))
+        try codes(element / 2, UnsafeRawBufferPointer(start: start + range.count, count: packed))
       }
       return signal
     }
   }
 
-  private func result(
-    best: [ScaleCandidate], fits: [mlt_fit], signals: [Double]
-  ) -> AffineResult {
+  private func result(scales: [Float], zeros: [Int16], sums pieces: [PieceSums]) -> AffineResult {
     var sums = ErrorSums(count: layout.elementCount)
-    for signal in signals { sums.signal += signal }
-    for fit in fits {
-      sums.error += fit.error
-      sums.maxAbsError = max(sums.maxAbsError, Double(fit.worst))
+    for piece in pieces {
+      sums.signal += piece.signal
+      sums.error += piece.error
+      sums.maxAbsError = max(sums.maxAbsError, Double(piece.worst))
     }
-    for group in low.indices {
-      sums.peak = max(sums.peak, Double(-low[group]), Double(high[group]))
+    if let least = low.min(), let most = high.max() {
+      sums.peak = Double(
+        max(-evaluator.format.value(key: least), evaluator.format.value(key: most)))
     }
-    let scales: [UInt8]
+    let bytes: [UInt8]
     if evaluator.format.isHalf {
-      scales = best.map { HalfFloat.bits($0.scale) }.withUnsafeBytes { Array($0) }
+      bytes = scales.map { HalfFloat.bits($0) }.withUnsafeBytes { Array($0) }
     } else {
-      scales = best.map(\.scale).withUnsafeBytes { Array($0) }
+      bytes = scales.withUnsafeBytes { Array($0) }
     }
     guard scheme.hasOffset else {
-      return AffineResult(scales: scales, offsets: nil, zeroPoints: nil, sums: sums)
+      return AffineResult(scales: bytes, offsets: nil, zeroPoints: nil, sums: sums)
     }
-    let zeros = best.map(\.zero)
     let codes = zeros.map { UInt8(truncatingIfNeeded: $0) }
     var packed = [UInt8](repeating: 0, count: offsetBytes)
     codes.withUnsafeBufferPointer { codes in
       packed.withUnsafeMutableBytes { BitPacking.pack(codes, bits: scheme.bits, into: $0) }
     }
-    return AffineResult(scales: scales, offsets: packed, zeroPoints: zeros, sums: sums)
+    return AffineResult(
+      scales: bytes, offsets: packed, zeroPoints: zeros.map { Int32($0) }, sums: sums)
   }
 }

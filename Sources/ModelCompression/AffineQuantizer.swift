@@ -36,9 +36,9 @@ public struct AffineQuantizer: Sendable {
   public let scheme: AffineScheme
   let level: KernelLevel
   let evaluator: FitEvaluator
-  /// The least and greatest value of each group.
-  let low: [Float]
-  let high: [Float]
+  /// The order keys of the least and greatest value of each group.
+  let low: [Int32]
+  let high: [Int32]
 
   /// Elements of a piece of work.
   static let pieceElements = 1 << 17
@@ -90,7 +90,7 @@ public struct AffineQuantizer: Sendable {
     return .ready(
       AffineQuantizer(
         source: source, layout: layout, scheme: scheme, level: level, evaluator: evaluator,
-        low: keys.low.map(format.value), high: keys.high.map(format.value)))
+        low: keys.low, high: keys.high))
   }
 
   private static func ranges(

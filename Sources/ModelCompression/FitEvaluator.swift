@@ -185,15 +185,16 @@ struct FitEvaluator: Sendable {
       layout.forEachStretch(range) { stretch, slab, _ in
         let offset = stretch.lowerBound - range.lowerBound
         let candidate = best[slab]
+        let options = FitEvaluator.options(moments: false, clamps: candidate.clamps)
         let data = base + offset * format.width
         if format.isHalf {
           signal += mlt_encode_run16(
             level.rawValue, data.assumingMemoryBound(to: UInt16.self), stretch.count,
-            mlt_affine(candidate), candidate.zero, codes + offset)
+            mlt_affine(candidate), options, candidate.zero, codes + offset)
         } else {
           signal += mlt_encode_run32(
             level.rawValue, data.assumingMemoryBound(to: UInt32.self), stretch.count,
-            mlt_affine(candidate), candidate.zero, codes + offset)
+            mlt_affine(candidate), options, candidate.zero, codes + offset)
         }
       }
       return signal

@@ -2,6 +2,11 @@ import CKernels
 
 /// Memory of a search, used for one batch of groups after the other.
 final class SearchBuffers: @unchecked Sendable {
+  /// The least and greatest value of each group.
+  private(set) var low: UnsafeMutablePointer<Float>
+  private(set) var high: UnsafeMutablePointer<Float>
+  /// The best candidates of all groups of a piece of work.
+  private(set) var piece: UnsafeMutablePointer<ScaleCandidate>
   /// The best candidate of each group, its fit, and its moments.
   private(set) var best: UnsafeMutablePointer<ScaleCandidate>
   private(set) var fits: UnsafeMutablePointer<mlt_fit>
@@ -11,8 +16,12 @@ final class SearchBuffers: @unchecked Sendable {
   private(set) var measured: UnsafeMutablePointer<mlt_fit>
   private var groups = 0
   private var slots = 0
+  private var pieceGroups = 0
 
   init() {
+    low = .allocate(capacity: 1)
+    high = .allocate(capacity: 1)
+    piece = .allocate(capacity: 1)
     best = .allocate(capacity: 1)
     fits = .allocate(capacity: 1)
     moments = .allocate(capacity: 1)
@@ -21,6 +30,9 @@ final class SearchBuffers: @unchecked Sendable {
   }
 
   deinit {
+    low.deallocate()
+    high.deallocate()
+    piece.deallocate()
     best.deallocate()
     fits.deallocate()
     moments.deallocate()
@@ -32,12 +44,24 @@ final class SearchBuffers: @unchecked Sendable {
   func reserve(groups count: Int) {
     if count <= groups { return }
     groups = count
+    low.deallocate()
+    high.deallocate()
+    low = .allocate(capacity: count)
+    high = .allocate(capacity: count)
     best.deallocate()
     fits.deallocate()
     moments.deallocate()
     best = .allocate(capacity: count)
     fits = .allocate(capacity: count)
     moments = .allocate(capacity: count)
+  }
+
+  /// Makes room for `count` candidates of a piece.
+  func reserve(piece count: Int) {
+    if count <= pieceGroups { return }
+    pieceGroups = count
+    piece.deallocate()
+    piece = .allocate(capacity: count)
   }
 
   /// Makes room for `count` candidates.
@@ -60,10 +84,8 @@ struct ScaleSearch {
   ) throws -> Void
 
   let rules: CandidateRules
-  /// The least and greatest value of each group.
-  let low: UnsafeBufferPointer<Float>
-  let high: UnsafeBufferPointer<Float>
-  /// Where the results are left.
+  let groups: Int
+  /// Holds the ranges of the groups; the results are left there.
   let buffers: SearchBuffers
 
   /// A candidate must beat an earlier one by more than the rounding of the sums.
@@ -73,11 +95,11 @@ struct ScaleSearch {
   /// Candidates measured at once in a search.
   private static let batch = 4
 
-  private var groups: Int { low.count }
+  private var low: UnsafeMutablePointer<Float> { buffers.low }
+  private var high: UnsafeMutablePointer<Float> { buffers.high }
 
   /// Leaves the best candidate of each group and its fit in the buffers.
   func run(_ measure: Measure) throws {
-    buffers.reserve(groups: groups)
     buffers.best.update(repeating: ScaleCandidate(), count: groups)
     try round(slots: rules.fullRangeSlots, moments: false, measure) { group, list in
       rules.addFullRange(low: low[group], high: high[group], to: &list)

@@ -17,6 +17,9 @@ public struct BlobSlot: Sendable, Equatable {
 
 /// Where the records of a new blob file go.
 public protocol BlobSink: Sendable {
+  /// The size of the file so far.
+  var byteCount: Int { get }
+
   /// Appends a record; the order of the calls is the order in the file.
   func reserve(_ type: ElementType, count: Int) throws(FileError) -> BlobSlot
 

@@ -1,6 +1,7 @@
 /// The place of an operation in a block: its index, then alternately the index of a nested block
 /// and of an operation in it.
 public struct OperationPath: Sendable, Hashable {
+  /// The indices.
   public var steps: [Int]
 
   /// A path of these steps; their number is odd.
@@ -57,6 +58,7 @@ public struct Use: Sendable, Hashable {
     case blockOutput(OperationPath?, block: Int, index: Int)
   }
 
+  /// The consumer.
   public var consumer: Consumer
 
   /// A use by this consumer.
@@ -75,27 +77,37 @@ public struct DefUse: Sendable {
 
   /// A value with its uses.
   public struct Definition: Sendable {
+    /// The name.
     public var name: String
+    /// The type; nil when the file has none.
     public var type: ValueType?
+    /// Where the value comes from.
     public var origin: Origin
+    /// Where it is used.
     public var uses: [Use]
   }
 
   /// A use of a name that nothing in scope defines.
   public struct Undefined: Sendable, Hashable {
+    /// The name.
     public var name: String
+    /// The use.
     public var use: Use
   }
 
   /// A name that is defined where the same name is already in scope.
   public struct Redefinition: Sendable, Hashable {
+    /// The name.
     public var name: String
+    /// Where the value comes from.
     public var origin: Origin
   }
 
   /// All values: inputs first, then in the order of the operations.
   public private(set) var definitions: [Definition] = []
+  /// Uses of names that nothing in scope defines.
   public private(set) var undefined: [Undefined] = []
+  /// Names that are defined where they are already in scope.
   public private(set) var redefinitions: [Redefinition] = []
   private var byOrigin: [Origin: Int] = [:]
 

@@ -1,11 +1,14 @@
 /// A Core ML model: interface and one of the model kinds.
 public struct Model: Sendable {
+  /// The specification version.
   public var specificationVersion: Int
   /// The interface; nil when the file has none.
   public var description: ModelDescription?
   /// Whether parts of the model can be trained on the device.
   public var isUpdatable: Bool
+  /// Which alternative it is.
   public var kind: ModelKind
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A model with these parts.
@@ -34,12 +37,12 @@ public enum ModelKind: Sendable {
   case program(Program)
   case neuralNetwork(NeuralNetwork)
   case pipeline(Pipeline)
-  /// Kept whole: trees, GLM, SVM, feature engineering, text, sound and vision models …
+  /// Kept whole: trees, GLM, SVM, feature engineering, text, sound and vision models and so on.
   case other(OpaqueModel)
   /// The file names no kind.
   case absent
 
-  /// The name of the field in `Model`, `mlProgram`, `neuralNetworkClassifier` …
+  /// The name of the field in `Model`, `mlProgram`, `neuralNetworkClassifier` and so on.
   public var typeName: String {
     switch self {
     case .program: "mlProgram"
@@ -69,6 +72,7 @@ public struct OpaqueModel: Sendable {
 public struct Pipeline: Sendable {
   /// `pipeline`, `pipelineClassifier` or `pipelineRegressor`.
   public var typeName: String
+  /// The children in order.
   public var models: [Model]
   /// Names of the children; may be fewer than they are.
   public var names: [String]

@@ -54,18 +54,23 @@ public struct NamedList<Element: Sendable>: Sendable {
 }
 
 extension NamedList: RandomAccessCollection {
+  /// 0.
   public var startIndex: Int { 0 }
+  /// The number of entries.
   public var endIndex: Int { entries.count }
+  /// The entry at a position.
   public subscript(position: Int) -> (key: String, value: Element) { entries[position] }
 }
 
 extension NamedList: ExpressibleByDictionaryLiteral {
+  /// A list of the literal's entries.
   public init(dictionaryLiteral elements: (String, Element)...) {
     self.init(elements.map { (key: $0.0, value: $0.1) })
   }
 }
 
 extension NamedList: Equatable where Element: Equatable {
+  /// Whether both are equal.
   public static func == (left: Self, right: Self) -> Bool {
     left.count == right.count
       && zip(left.entries, right.entries).allSatisfy { $0.key == $1.key && $0.value == $1.value }

@@ -19,14 +19,19 @@ public struct NeuralNetwork: Sendable {
 
 /// One layer of a neural network.
 public struct NeuralNetworkLayer: Sendable, Equatable {
+  /// The name.
   public var name: String
-  /// The field that holds its parameters, `convolution`, `innerProduct`, `custom` …
+  /// The field that holds its parameters, `convolution`, `innerProduct`, `custom` and so on.
   public var type: String
+  /// The inputs.
   public var inputs: [String]
+  /// The outputs.
   public var outputs: [String]
+  /// Whether it can be trained on the device.
   public var isUpdatable: Bool
   /// Branches and loops around the layer, outermost first; empty at the top.
   public var enclosing: [String]
+  /// The weights of the layer.
   public var weights: [NeuralNetworkWeight]
   /// The class that implements a `custom` layer.
   public var customClassName: String?
@@ -61,7 +66,7 @@ public struct NeuralNetworkWeight: Sendable, Equatable {
     case int8
     case empty
 
-    /// The name in text and JSON output: `fp32`, `fp16`, `linear8`, `lut4` …
+    /// The name in text and JSON output: `fp32`, `fp16`, `linear8`, `lut4` and so on.
     public var name: String {
       switch self {
       case .float32: "fp32"
@@ -74,13 +79,15 @@ public struct NeuralNetworkWeight: Sendable, Equatable {
     }
   }
 
-  /// The field in the layer's parameters, `weights`, `bias`, `weightParams.inputGateWeightMatrix` …
+  /// The field in the layer's parameters, `weights`, `bias`, `weightParams.inputGateWeightMatrix` and so on.
   public var path: String
+  /// How the values are stored.
   public var storage: Storage
   /// The number of values; for codes that do not fill their last byte, the most that fit.
   public var count: Int
   /// Bytes of values, codes, tables, scales and biases.
   public var storedBytes: Int
+  /// Whether it can be trained on the device.
   public var isUpdatable: Bool
   /// Where the message lies in the network's payload, in bytes.
   public var range: Range<Int>

@@ -14,9 +14,11 @@ public struct Patch: Sendable {
 
   /// What the patch does, for ledgers and messages.
   public var label: String
+  /// The name of the function.
   public var function: String
   /// The opset of the block.
   public var specialization: String
+  /// The edits.
   public var edits: [Edit]
 
   /// A patch of a function's block.

@@ -10,7 +10,9 @@ public struct Binding: Sendable, Equatable {
     case absent
   }
 
+  /// Which alternative it is.
   public var kind: Kind
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A binding of this kind.
@@ -31,7 +33,9 @@ public struct Binding: Sendable, Equatable {
 
 /// An operation's input: one binding, or several for an input that takes a tuple.
 public struct Argument: Sendable, Equatable {
+  /// What it is bound to, in order.
   public var bindings: [Binding]
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// An argument of these bindings.
@@ -49,13 +53,17 @@ public struct Argument: Sendable, Equatable {
 
 /// One operation of a block.
 public struct GraphOperation: Sendable, Equatable {
-  /// The operation's type, `conv`, `const`, `constexpr_lut_to_dense` …
+  /// The operation's type, `conv`, `const`, `constexpr_lut_to_dense` and so on.
   public var type: String
+  /// The inputs.
   public var inputs: NamedList<Argument>
+  /// The outputs.
   public var outputs: [NamedValueType]
   /// Nested blocks: the branches of `cond`, condition and body of `while_loop`.
   public var blocks: [Block]
+  /// Attributes by name, in file order.
   public var attributes: NamedList<Value>
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// An operation with these parts.
@@ -94,11 +102,15 @@ public struct GraphOperation: Sendable, Equatable {
 
 /// A sequence of operations with inputs and outputs.
 public struct Block: Sendable, Equatable {
+  /// The inputs.
   public var inputs: [NamedValueType]
   /// Names of the values that the block yields.
   public var outputs: [String]
+  /// The operations in order.
   public var operations: [GraphOperation]
+  /// Attributes by name, in file order.
   public var attributes: NamedList<Value>
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A block with these parts.
@@ -115,12 +127,15 @@ public struct Block: Sendable, Equatable {
 
 /// A function of a program, with one block per opset that it is specialized for.
 public struct Function: Sendable, Equatable {
+  /// The inputs.
   public var inputs: [NamedValueType]
-  /// The opset in force, `CoreML5` (specification version 6) …
+  /// The opset in force, `CoreML5` (specification version 6) and so on.
   public var opset: String
   /// Blocks by opset; the one under ``opset`` is active.
   public var specializations: NamedList<Block>
+  /// Attributes by name, in file order.
   public var attributes: NamedList<Value>
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A function with these parts.
@@ -143,10 +158,15 @@ public struct Function: Sendable, Equatable {
 
 /// An ML Program.
 public struct Program: Sendable, Equatable {
+  /// The version of the program format, 1.
   public var version: Int64
+  /// The functions by name, in file order.
   public var functions: NamedList<Function>
+  /// A text for readers.
   public var docString: String
+  /// Attributes by name, in file order.
   public var attributes: NamedList<Value>
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A program with these parts.

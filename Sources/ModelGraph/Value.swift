@@ -18,7 +18,9 @@ public struct BlobReference: Sendable, Hashable {
 public struct Weight: Sendable {
   /// Where the program found it; the file is also where a writer puts it again.
   public var reference: BlobReference
+  /// The bytes, read when asked for.
   public var source: any TensorSource
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A weight that lies at `reference`.
@@ -30,8 +32,11 @@ public struct Weight: Sendable {
 
 /// A blob as a program reads it: its place and the type that it is read as.
 public struct WeightKey: Sendable, Hashable {
+  /// The place of the blob.
   public var reference: BlobReference
+  /// The type of the elements.
   public var elementType: ElementType
+  /// The number of elements.
   public var elementCount: Int
 }
 
@@ -97,8 +102,11 @@ public enum TensorLiteral: Sendable, Equatable {
 public struct ImmediateValue: Sendable, Equatable {
   /// One entry of a dictionary value.
   public struct Pair: Sendable, Equatable {
+    /// The key; nil when the file has none.
     public var key: Value?
+    /// The value; nil when the file has none.
     public var value: Value?
+    /// Fields that the schema does not name, carried along.
     public var unknownFields = UnknownFields()
 
     /// An entry.
@@ -118,7 +126,9 @@ public struct ImmediateValue: Sendable, Equatable {
     case absent
   }
 
+  /// Which alternative it is.
   public var kind: Kind
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
   /// Unknown fields of the tensor, tuple, list or dictionary message.
   public var kindUnknownFields = UnknownFields()
@@ -139,9 +149,13 @@ public struct Value: Sendable, Equatable {
     case absent
   }
 
+  /// A text for readers.
   public var docString = ""
+  /// The type; nil when the file has none.
   public var type: ValueType?
+  /// Where the content is.
   public var content: Content
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A value of this type and content.

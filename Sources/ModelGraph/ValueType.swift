@@ -3,7 +3,9 @@ import ModelTensors
 /// The element type of a MIL tensor by its number in the file; numbers that we do not know are
 /// carried along.
 public struct DataType: RawRepresentable, Sendable, Hashable {
+  /// The number in the file.
   public var rawValue: Int32
+  /// A value of this content.
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
   /// The number of `type` in `MILSpec.DataType`.
@@ -36,7 +38,9 @@ public struct Dimension: Sendable, Equatable {
     case absent
   }
 
+  /// Which alternative it is.
   public var kind: Kind
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
   /// Unknown fields of the message of the alternative.
   public var kindUnknownFields = UnknownFields()
@@ -53,11 +57,15 @@ public struct Dimension: Sendable, Equatable {
 
 /// The type of a tensor: element type and axes.
 public struct TensorType: Sendable, Equatable {
+  /// The element type by its number in the file.
   public var dataType: DataType
   /// The rank as declared; it should be the number of dimensions.
   public var rank: Int64
+  /// The axes.
   public var dimensions: [Dimension]
+  /// Attributes by name, in file order.
   public var attributes: NamedList<Value>
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A type as it stands in a file.
@@ -111,7 +119,9 @@ public struct ValueType: Sendable, Equatable {
     case absent
   }
 
+  /// Which alternative it is.
   public var kind: Kind
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
   /// Unknown fields of the list, tuple, dictionary or state message.
   public var kindUnknownFields = UnknownFields()
@@ -139,8 +149,11 @@ public struct ValueType: Sendable, Equatable {
 
 /// A name with its type: an input, an output of an operation.
 public struct NamedValueType: Sendable, Equatable {
+  /// The name.
   public var name: String
+  /// The type; nil when the file has none.
   public var type: ValueType?
+  /// Fields that the schema does not name, carried along.
   public var unknownFields = UnknownFields()
 
   /// A name of this type.

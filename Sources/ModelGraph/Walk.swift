@@ -121,6 +121,22 @@ extension Program {
   }
 }
 
+extension Program {
+  /// Calls `body` for the weights in attributes of blocks, functions and the program itself, not in
+  /// those of operations.
+  public func forEachAttributeWeight(_ body: (Weight) throws -> Void) rethrows {
+    func visit(_ block: Block) throws {
+      for (_, value) in block.attributes { try value.forEachWeight(body) }
+      for operation in block.operations { try operation.blocks.forEach(visit) }
+    }
+    for (_, function) in functions {
+      for (_, block) in function.specializations { try visit(block) }
+      for (_, value) in function.attributes { try value.forEachWeight(body) }
+    }
+    for (_, value) in attributes { try value.forEachWeight(body) }
+  }
+}
+
 extension Model {
   /// Calls `body` for every weight in a file, those of a pipeline's children included.
   public func forEachWeight(_ body: (Weight) throws -> Void) rethrows {

@@ -4,7 +4,8 @@ import ModelTensors
 /// Remarks on a model, derived from its facts.
 enum Findings {
   static func findings(of report: ModelReport, _ model: Model) -> [String] {
-    versions(report) + values(report) + waste(report, model) + code(model) + trees(model)
+    versions(report) + opsets(report) + values(report) + waste(report, model) + code(model)
+      + trees(model)
   }
 
   private static func versions(_ report: ModelReport) -> [String] {
@@ -30,6 +31,19 @@ enum Findings {
       ]
     }
     return []
+  }
+
+  /// Functions whose opset belongs to another version than the one declared.
+  private static func opsets(_ report: ModelReport) -> [String] {
+    report.functions.compactMap { function in
+      guard let opset = function.opset else { return nil }
+      guard let version = Opset.specificationVersion(opset) else {
+        return "function \(function.name) is of the opset \"\(opset)\", which is not known"
+      }
+      if version == report.specificationVersion { return nil }
+      return "function \(function.name) is of opset \(opset) (specification version \(version)), "
+        + "the model declares \(report.specificationVersion)"
+    }
   }
 
   /// What the values say, where they were read.

@@ -32,24 +32,27 @@ extension ModelReport {
 
   /// The facts of a loaded model.
   ///
-  /// - Parameter readingWeights: Whether the values of every weight are read, for statistics.
+  /// - Parameters:
+  ///   - readingWeights: Whether the values of every weight are read, for statistics.
+  ///   - progress: Told the share of the values that are read.
   /// - Throws: ``SpecError`` for a model kind whose message is malformed, ``TensorError`` for
   ///   weights that cannot be read.
   public init(
-    _ loaded: LoadedModel, readingWeights: Bool = false, parallel: Parallel = Parallel()
+    _ loaded: LoadedModel, readingWeights: Bool = false, parallel: Parallel = Parallel(),
+    progress: (@Sendable (Double) -> Void)? = nil
   ) throws {
     try self.init(
       model: loaded.model, container: ContainerFacts(loaded.container),
-      readingWeights: readingWeights, parallel: parallel)
+      readingWeights: readingWeights, parallel: parallel, progress: progress)
   }
 
   /// The facts of a model.
   public init(
     model: Model, container: ContainerFacts, readingWeights: Bool = false,
-    parallel: Parallel = Parallel()
+    parallel: Parallel = Parallel(), progress: (@Sendable (Double) -> Void)? = nil
   ) throws {
     var catalog = WeightCatalog(model)
-    if readingWeights { try catalog.measure(parallel) }
+    if readingWeights { try catalog.measure(parallel, progress: progress) }
     let requirements = try VersionRequirements(model)
     path = container.path
     self.container = container.kind
@@ -74,6 +77,11 @@ extension ModelReport {
 extension FunctionFact {
   static func functions(of model: Model) -> [FunctionFact] {
     guard case .program(let program) = model.kind else {
+      if let description = model.description, !description.functions.isEmpty {
+        return description.functions.map { function in
+          FunctionFact(function, isDefault: function.name == description.defaultFunctionName)
+        }
+      }
       var function = FunctionFact(
         name: "main", isDefault: true, opset: nil, description: model.description)
       if case .neuralNetwork(let network) = model.kind {
@@ -105,6 +113,14 @@ extension FunctionFact {
     states = description?.states.map { FeatureFact($0) } ?? []
     operationCount = 0
     operations = []
+  }
+
+  /// A function of which only the interface is known.
+  private init(_ description: FunctionDescription, isDefault: Bool) {
+    self.init(name: description.name, isDefault: isDefault, opset: nil, description: nil)
+    inputs = description.inputs.map { FeatureFact($0) }
+    outputs = description.outputs.map { FeatureFact($0) }
+    states = description.states.map { FeatureFact($0) }
   }
 
   private init(

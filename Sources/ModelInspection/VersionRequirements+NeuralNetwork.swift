@@ -5,13 +5,16 @@ import ModelSpec
 extension VersionRequirements {
   mutating func add(_ network: NeuralNetwork) throws {
     for layer in network.layers {
-      if layer.type == "custom" { require(2, "custom layer \(layer.customClassName ?? "")") }
+      if layer.type == "custom" {
+        require(2, "custom layer \(layer.customClassName ?? "")", at: layer.name)
+      }
       addType(of: layer)
       for weight in layer.weights {
         switch weight.storage {
-        case .float16: require(2, "fp16 weights")
-        case .linear, .lookup: require(3, "quantized weights \(weight.storage.name)")
-        case .int8: require(5, "int8 weights with dynamic quantization")
+        case .float16: require(2, "fp16 weights", at: layer.name)
+        case .linear, .lookup:
+          require(3, "quantized weights \(weight.storage.name)", at: layer.name)
+        case .int8: require(5, "int8 weights with dynamic quantization", at: layer.name)
         case .float32, .empty: break
         }
       }
@@ -32,14 +35,14 @@ extension VersionRequirements {
     let type = layer.type
     if type == "none" || VersionRequirements.firstLayers.contains(type) {
       if type == "convolution" && layer.inputs.count > 1 {
-        require(4, "convolution with computed weights")
+        require(4, "convolution with computed weights", at: layer.name)
       }
     } else if VersionRequirements.ios12Layers.contains(type) {
-      require(3, "layer \(type)")
+      require(3, "layer \(type)", at: layer.name)
     } else if VersionRequirements.ios14Layers.contains(type) {
-      require(5, "layer \(type)")
+      require(5, "layer \(type)", at: layer.name)
     } else {
-      require(4, "layer \(type)")
+      require(4, "layer \(type)", at: layer.name)
     }
   }
 

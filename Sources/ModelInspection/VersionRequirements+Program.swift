@@ -28,7 +28,7 @@ extension VersionRequirements {
   private mutating func add(_ operation: GraphOperation, _ types: [String: TensorType]) {
     if operation.isConst {
       if let type = operation.outputs.first?.type?.tensor?.elementType, type.isSubByte {
-        require(9, "constants of type \(type.rawValue)")
+        require(9, "constants of type \(type.rawValue)", at: operation.name)
       }
       return
     }
@@ -37,13 +37,17 @@ extension VersionRequirements {
     var fault: String?
     for definition in definitions {
       guard let next = mismatch(operation, definition, types) else {
-        if definition.version > 6 { require(definition.version, reason(operation, fault)) }
+        if definition.version > 6 {
+          require(definition.version, reason(operation, fault), at: operation.name)
+        }
         return
       }
       fault = next
     }
     // No known definition fits: the operation alone is what is sure.
-    if first.version > 6 { require(first.version, reason(operation, nil)) }
+    if first.version > 6 {
+      require(first.version, reason(operation, nil), at: operation.name)
+    }
   }
 
   private func reason(_ operation: GraphOperation, _ detail: String?) -> String {

@@ -3,8 +3,15 @@ import ModelSpec
 
 /// What in a model asks for which specification version.
 struct VersionRequirements {
-  /// What was found, each thing once, with the number of places where it stands.
-  private var found: [VersionReason: (order: Int, count: Int)] = [:]
+  /// Where something was found: how often, and the first of the places that have a name.
+  private struct Places {
+    var order: Int
+    var count: Int
+    var first: String?
+  }
+
+  /// What was found, each thing once.
+  private var found: [VersionReason: Places] = [:]
 
   init(_ model: Model) throws { try add(model, child: "") }
 
@@ -14,16 +21,24 @@ struct VersionRequirements {
   /// The reasons, the highest version first, those of one version in file order.
   var reasons: [VersionReason] {
     found.sorted { ($1.key.version, $0.value.order) < ($0.key.version, $1.value.order) }
-      .map { reason, place in
-        let times = place.count > 1 ? " (\(place.count)×)" : ""
-        return VersionReason(version: reason.version, reason: reason.reason + times)
+      .map { reason, places in
+        let note: String =
+          switch (places.count, places.first) {
+          case (1, let first?): " (\(first))"
+          case (1, nil): ""
+          case (let count, let first?): " (\(count)×, first \(first))"
+          case (let count, nil): " (\(count)×)"
+          }
+        return VersionReason(version: reason.version, reason: reason.reason + note)
       }
   }
 
-  mutating func require(_ version: Int, _ reason: String) {
+  /// Notes that `reason` asks for `version`, at `place` where that has a name.
+  mutating func require(_ version: Int, _ reason: String, at place: String? = nil, times: Int = 1) {
     let key = VersionReason(version: version, reason: reason)
-    let place = found[key] ?? (order: found.count, count: 0)
-    found[key] = (place.order, place.count + 1)
+    var places = found[key] ?? Places(order: found.count, count: 0, first: place)
+    places.count += times
+    found[key] = places
   }
 
   private mutating func add(_ model: Model, child: String) throws {
@@ -43,17 +58,16 @@ struct VersionRequirements {
     }
     // What every model of the kind satisfies explains nothing.
     let base = if case .program = model.kind { 6 } else { 1 }
-    for reason in own.sorted where reason.key.version >= base && reason.key.version > 1 {
-      for _ in 0..<reason.value.count {
-        require(reason.key.version, prefix + reason.key.reason)
-      }
+    for (reason, places) in own.sorted where reason.version >= base && reason.version > 1 {
+      require(
+        reason.version, prefix + reason.reason, at: places.first, times: places.count)
     }
   }
 
   private init() {}
 
-  private var sorted: [(key: VersionReason, value: (order: Int, count: Int))] {
-    found.sorted { $0.value.order < $1.value.order }
+  private var sorted: [(reason: VersionReason, places: Places)] {
+    found.sorted { $0.value.order < $1.value.order }.map { ($0.key, $0.value) }
   }
 
   private mutating func addInterface(of model: Model) {
@@ -65,25 +79,31 @@ struct VersionRequirements {
     for output in description.outputs + functions.flatMap(\.outputs) {
       add(output, isInput: false)
     }
-    if !description.states.isEmpty || functions.contains(where: { !$0.states.isEmpty }) {
-      require(9, "state")
-    }
+    let hasState = !description.states.isEmpty || functions.contains { !$0.states.isEmpty }
+    // A program says so itself.
+    if hasState && model.program == nil { require(9, "state") }
   }
 
   private mutating func add(_ feature: FeatureDescription, isInput: Bool) {
     let role = isInput ? "input" : "output"
     switch feature.type?.kind {
     case .multiArray(let type):
-      if type.dataType == .float16 { require(7, "\(role) of type fp16") }
-      if type.dataType == .int8 { require(10, "\(role) of type int8") }
-      if type.flexibility != .fixed && isInput { require(3, "flexible shape of an input") }
+      if type.dataType == .float16 { require(7, "\(role) of type fp16", at: feature.name) }
+      if type.dataType == .int8 { require(10, "\(role) of type int8", at: feature.name) }
+      if type.flexibility != .fixed && isInput {
+        require(3, "flexible shape of an input", at: feature.name)
+      }
       if type.defaultValue != .none && feature.type?.isOptional == true && isInput {
-        require(5, "default value of an optional input")
+        require(5, "default value of an optional input", at: feature.name)
       }
     case .image(let type):
-      if type.colorSpace.rawValue == 40 { require(7, "\(role) of colour space grayscale_fp16") }
-      if type.flexibility != .fixed && isInput { require(3, "flexible size of an image") }
-    case .sequence: require(3, "\(role) of type sequence")
+      if type.colorSpace.rawValue == 40 {
+        require(7, "\(role) of colour space grayscale_fp16", at: feature.name)
+      }
+      if type.flexibility != .fixed && isInput {
+        require(3, "flexible size of an image", at: feature.name)
+      }
+    case .sequence: require(3, "\(role) of type sequence", at: feature.name)
     default: break
     }
   }

@@ -1,5 +1,6 @@
 import ModelGraph
 import ModelTensors
+import Synchronization
 
 extension WeightCatalog {
   /// The values of a weight; compressed ones are decoded as they are read, those of neural
@@ -25,7 +26,13 @@ extension WeightCatalog {
   ///
   /// Small weights share the threads, large ones have all of them in turn, so that memory is
   /// bounded.
-  mutating func measure(_ parallel: Parallel) throws {
+  ///
+  /// - Parameter progress: Told the share of the values that are read, before each large weight.
+  mutating func measure(
+    _ parallel: Parallel, progress: (@Sendable (Double) -> Void)? = nil
+  ) throws {
+    let total = max(1, entries.reduce(0) { $0 &+ $1.fact.parameters })
+    let done = Atomic<Int>(0)
     let isLarge = entries.map { $0.fact.parameters > 1 << 18 }
     let small = entries.indices.filter { !isLarge[$0] }
     let results = Collected<TensorStatistics>(count: entries.count)
@@ -33,9 +40,12 @@ extension WeightCatalog {
     try parallel.forEach(small.count) { position in
       let index = small[position]
       results[index] = try catalog.statistics(of: index, Parallel(threads: 1))
+      done.wrappingAdd(catalog.entries[index].fact.parameters, ordering: .relaxed)
     }
     for index in entries.indices where isLarge[index] {
+      progress?(Double(done.load(ordering: .relaxed)) / Double(total))
       results[index] = try statistics(of: index, parallel)
+      done.wrappingAdd(entries[index].fact.parameters, ordering: .relaxed)
     }
     for index in entries.indices { entries[index].fact.statistics = results[index] }
   }

@@ -128,8 +128,8 @@ extension Value {
     result.type = .tensor(elementType, shape)
     if var weight {
       if old == elementType {
-        guard weight.source.elementCount == count else { return nil }
-        weight.source = ReshapedTensor(base: weight.source, shape: shape)
+        guard let source = try? ReshapedTensor(weight.source, shape: shape) else { return nil }
+        weight.source = source
       } else {
         guard
           let source = try? ReinterpretedTensor(weight.source, as: elementType, shape: shape)
@@ -154,20 +154,4 @@ extension Value {
     }
     return result
   }
-}
-
-/// The elements of another tensor under another shape of as many elements.
-struct ReshapedTensor: TensorSource {
-  let base: any TensorSource
-  let shape: [Int]
-
-  var elementType: ElementType { base.elementType }
-
-  func withElements<R>(
-    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
-  ) throws -> R {
-    try base.withElements(range, body)
-  }
-
-  func release(_ range: Range<Int>) { base.release(range) }
 }

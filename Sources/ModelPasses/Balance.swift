@@ -1,4 +1,6 @@
+import ModelCompression
 import ModelTensors
+import Synchronization
 
 extension Parallel {
   /// Works on items of very different sizes: the large ones one at a time with all threads inside
@@ -15,5 +17,22 @@ extension Parallel {
     for index in large { try body(index, self) }
     let small = Array(order.dropFirst(large.count))
     try forEach(small.count) { try body(small[$0], Parallel(threads: 1)) }
+  }
+}
+
+/// Error sums per piece, added up in the order of the pieces.
+final class SumsByPiece: Sendable {
+  private let sums: Mutex<[ErrorSums]>
+
+  init(count: Int) { sums = Mutex([ErrorSums](repeating: ErrorSums(), count: count)) }
+
+  func set(_ value: ErrorSums, at index: Int) { sums.withLock { $0[index] = value } }
+
+  var total: ErrorSums {
+    sums.withLock { list in
+      var total = ErrorSums()
+      for sums in list { total += sums }
+      return total
+    }
   }
 }

@@ -32,10 +32,11 @@ struct CandidateFilter {
     if constant.consumers.isEmpty {
       return .skip(constant.isBlockOutput ? "is an output of its block" : "no operation uses it")
     }
-    if constant.consumers.allSatisfy({ $0.operation.isConstexpr }) {
-      return .skip("is a parameter of a compressed weight")
-    }
+    if constant.isParameter { return .skip("is a parameter of a compressed weight") }
     if case .own = pass.selection { return .candidate(facts(of: constant)) }
+    if let mixed = constant.consumers.first(where: \.mixesTypes) {
+      return .skip("\(mixed.name) mixes element types, which takes a plain constant")
+    }
     if let function = settings.function, !constant.functions.contains(function) {
       return .skip("function \(function) does not use it")
     }
@@ -64,7 +65,8 @@ struct CandidateFilter {
     return ConstantFacts(
       name: constant.name, elementType: constant.source.elementType,
       shape: constant.source.shape, elementCount: constant.source.elementCount,
-      byteCount: constant.byteCount, axes: WeightAxes.agreedAxes(wanted),
-      consumers: constant.consumers.map { ($0.type, $0.input) }, sites: constant.sites)
+      byteCount: constant.byteCount, encoding: constant.encoding, source: constant.source,
+      axes: WeightAxes.agreedAxes(wanted),
+      consumers: constant.consumers.map { ($0.name, $0.type, $0.input) }, sites: constant.sites)
   }
 }

@@ -8,20 +8,25 @@ import ModelTensors
 /// Runs a compressing pass on a model: decides per constant, streams the weights into new files,
 /// patches the programs, writes the model.
 public struct Compressor: Sendable {
+  /// Settings that all passes share.
   public var settings: CompressionSettings
+  /// The threads to work with.
   public var parallel: Parallel
   /// Called with the share of the work that is done, 0…1.
   public var progress: @Sendable (Double) -> Void = { _ in }
 
   /// A compressor with these settings.
-  public init(settings: CompressionSettings = CompressionSettings(), parallel: Parallel = Parallel())
-  {
+  public init(
+    settings: CompressionSettings = CompressionSettings(), parallel: Parallel = Parallel()
+  ) {
     self.settings = settings
     self.parallel = parallel
   }
 
-  /// Compresses `loaded` and commits it to `writer`; without a writer nothing is written and the
-  /// ledger is the same. When nothing was compressed the writer is discarded.
+  /// Compresses `loaded` and commits it to `writer`.
+  ///
+  /// Without a writer nothing is written and the ledger is the same. When nothing was compressed
+  /// the writer is discarded.
   ///
   /// - Throws: ``PassError``, `UpgradeRefusal`, `FileError`, `SpecError`, `TensorError`.
   public func run(
@@ -35,32 +40,49 @@ public struct Compressor: Sendable {
     }
   }
 
+  /// Runs several passes in order, each on what the one before it left.
+  ///
+  /// Between them the model lies in a temporary folder. Errors in the ledger are against the model
+  /// as it came.
+  ///
+  /// - Throws: as ``run(_:on:to:)``.
+  public func run(
+    _ passes: [any CompressionPass], on loaded: LoadedModel, to writer: PackageWriter?
+  ) throws -> Ledger {
+    guard passes.count > 1, let last = passes.last else {
+      return try run(passes.first ?? DecompressPass(), on: loaded, to: writer)
+    }
+    do {
+      return try PassSequence(compressor: self, first: Array(passes.dropLast()), last: last)
+        .run(on: loaded, to: writer)
+    } catch {
+      writer?.discard()
+      throw error
+    }
+  }
+
   private func compress(
     _ pass: any CompressionPass, _ loaded: LoadedModel, _ writer: PackageWriter?
   ) throws -> Ledger {
-    var model = loaded.model
-    try check(model)
-    let knownFindings = Compressor.errors(in: model)
-    var pass = pass
-    let (version, raiseNotes) = try VersionRaise.apply(
-      to: &model, minimum: pass.minimumVersion, target: settings.targetVersion)
-    let notes = raiseNotes + (try pass.rewrite(&model, settings: settings))
-    let index = ConstantIndex(model)
-    let plan = CompressionPlan(
-      index: index, filter: CandidateFilter(settings: settings, pass: pass),
-      version: version.after)
-    var ledger = Ledger(version: version, rows: [], notes: notes)
+    try check(loaded.model)
+    let knownFindings = Compressor.errors(in: loaded.model)
+    var state = try raised(loaded.model, pass)
+    let plan = state.plan
+    let index = state.index
 
-    let items = assemblyItems(of: model, index, plan)
+    let items = assemblyItems(of: state.model, index, plan)
     // Every byte is looked at and then written.
     let meter = ProgressMeter(
       total: items.reduce(0) { $0 + $1.source.byteCount * 2 }, report: progress)
     let assembly = WeightAssembly(parallel: parallel, progress: meter.add)
     var outcome = WeightAssembly.Outcome()
+    var sinks: [any BlobSink] = []
     if !plan.recipes.isEmpty {
       outcome = try assembly.run(items) { fileName -> any BlobSink in
-        if let writer { return try writer.weightWriter(fileName: fileName) }
-        return CountingBlobSink()
+        let sink: any BlobSink =
+          try writer?.weightWriter(fileName: fileName) ?? CountingBlobSink()
+        sinks.append(sink)
+        return sink
       }
     }
     if settings.isStrict || pass.refusalHint != nil,
@@ -70,20 +92,63 @@ public struct Compressor: Sendable {
         name: index.constants[number].name, reason: reason,
         hint: pass.refusalHint ?? "without --strict it is skipped")
     }
-    ledger.rows = LedgerRows(index: index, plan: plan, outcome: outcome).rows(of: model)
-    guard ledger.hasCompressed else {
+    state.ledger.rows = LedgerRows(index: index, plan: plan, outcome: outcome).rows()
+    guard state.ledger.hasCompressed else {
       writer?.discard()
-      return ledger
+      state.ledger.version.after = state.ledger.version.before
+      state.ledger.version.reason = nil
+      return state.ledger
     }
-    try apply(outcome, index, to: &model)
-    try verify(model, knownFindings)
+    state.ledger.notes += try apply(outcome, index, to: &state.model)
+    try verify(state.model, knownFindings)
+    let specification = try ModelEncoder.encode(state.model)
+    let replaced = Set(loaded.weightFileNames)
+    state.ledger.writtenBytes =
+      specification.count + sinks.reduce(0) { $0 + $1.byteCount }
+      + loaded.bytesBeside(weightFiles: replaced)
     if let writer {
-      let specification = try ModelEncoder.encode(model)
-      try writer.carryOver(from: loaded.container, replacing: Set(loaded.weightFileNames))
+      try writer.carryOver(from: loaded.container, replacing: replaced)
       try writer.commit(specification: specification)
-      ledger.synchronizeSeconds = writer.timings.synchronize
+      state.ledger.synchronizeSeconds = writer.timings.synchronize
     }
-    return ledger
+    return state.ledger
+  }
+
+  /// A model at the version that its plan needs.
+  private struct Planned {
+    var model: Model
+    var index: ConstantIndex
+    var plan: CompressionPlan
+    var ledger: Ledger
+  }
+
+  /// Plans for the model's version; where a recipe needs a later one, raises the model and plans
+  /// again.
+  private func raised(_ original: Model, _ pass: any CompressionPass) throws -> Planned {
+    let first = try planned(original, pass, minimum: pass.requirement)
+    guard
+      let needed = first.plan.recipes.values.map(\.requirement).max(by: {
+        ($0.version, $1.reason) < ($1.version, $0.reason)
+      }), needed.version > first.ledger.version.after
+    else { return first }
+    return try planned(original, pass, minimum: needed)
+  }
+
+  private func planned(
+    _ original: Model, _ pass: any CompressionPass, minimum: VersionRequirement
+  ) throws -> Planned {
+    var model = original
+    var pass = pass
+    let (version, raiseNotes) = try VersionRaise.apply(
+      to: &model, minimum: minimum, target: settings.targetVersion)
+    let notes = raiseNotes + (try pass.rewrite(&model, settings: settings))
+    let index = try ConstantIndex(model)
+    let plan = CompressionPlan(
+      index: index, filter: CandidateFilter(settings: settings, pass: pass),
+      version: version.after)
+    return Planned(
+      model: model, index: index, plan: plan,
+      ledger: Ledger(version: version, rows: [], notes: notes))
   }
 
   /// Refuses model kinds that hold weights which this pass does not reach.
@@ -134,27 +199,27 @@ public struct Compressor: Sendable {
     var seenConstants: Set<Int> = []
     var seenPlaces: Set<WeightKey> = []
     let defaultFile = Compressor.firstWeightFile(of: model)
+    func carry(_ weight: Weight) {
+      guard seenPlaces.insert(weight.key).inserted else { return }
+      items.append(
+        AssemblyItem(
+          source: weight.source, fileName: weight.reference.fileName, weights: [weight]))
+    }
     forEachOperation(of: model) { site, operation in
+      if let number = index.byUpstream[site], plan.recipes[number] != nil { return }
       if let number = index.bySite[site], let recipe = plan.recipes[number] {
         guard seenConstants.insert(number).inserted else { return }
         let constant = index.constants[number]
-        let weight = constant.value.weight
         items.append(
           AssemblyItem(
-            source: constant.source, fileName: weight?.reference.fileName ?? defaultFile,
-            key: weight?.key, encoding: .init(constant: number, recipe: recipe)))
+            source: constant.source,
+            fileName: constant.weights.first?.reference.fileName ?? defaultFile,
+            weights: constant.weights, encoding: .init(constant: number, recipe: recipe)))
         return
       }
-      operation.forEachValue { value in
-        value.forEachWeight { weight in
-          guard seenPlaces.insert(weight.key).inserted else { return }
-          items.append(
-            AssemblyItem(
-              source: weight.source, fileName: weight.reference.fileName,
-              key: weight.key))
-        }
-      }
+      operation.forEachValue { $0.forEachWeight(carry) }
     }
+    model.forEachProgram { program, _ in program.forEachAttributeWeight(carry) }
     return items
   }
 
@@ -165,9 +230,12 @@ public struct Compressor: Sendable {
   }
 
   /// Moves carried weights to their new places and puts the encoded constants in.
+  ///
+  /// - Returns: Notes on what could not be kept.
   private func apply(
     _ outcome: WeightAssembly.Outcome, _ index: ConstantIndex, to model: inout Model
-  ) throws {
+  ) throws -> [String] {
+    var notes: [String] = []
     try model.updateEachProgram { model, place in
       guard var program = model.program else { return }
       program.updateEachWeight { weight in
@@ -179,12 +247,18 @@ public struct Compressor: Sendable {
           var edits: [Patch.Edit] = []
           block.forEachOperation { operation, path in
             let site = ConstantSite(
-              place: place, function: name, specialization: key,
-              name: operation.outputs.first?.name ?? "", path: path)
-            guard let number = index.bySite[site], let encoded = outcome.encoded[number] else {
-              return
+              place: place, function: name, specialization: key, operation, path)
+            if let number = index.byUpstream[site], outcome.encoded[number] != nil {
+              edits.append(.replace(path, with: []))
+            } else if let number = index.bySite[site], let encoded = outcome.encoded[number] {
+              let (operations, dropped) = Compressor.replacement(of: operation, encoded)
+              edits.append(.replace(path, with: operations))
+              for attribute in dropped {
+                notes.append(
+                  "\(name)/\(operation.name): the attribute \"\(attribute)\" is dropped, "
+                    + "\(operations.last?.type ?? "") takes none")
+              }
             }
-            edits.append(.replace(path, with: Compressor.replacement(of: operation, encoded)))
           }
           if edits.isEmpty { continue }
           patches.append(
@@ -194,24 +268,36 @@ public struct Compressor: Sendable {
       try program.apply(patches)
       model.program = program
     }
+    return notes
   }
 
-  /// The operations for an encoded constant; what the constant had beside its value is kept.
+  /// The operations for an encoded constant; what a plain constant had beside its value is kept, but
+  /// not its extra attributes where an operation reads attributes as parameters.
   private static func replacement(
     of constant: GraphOperation, _ encoded: EncodedConstant
-  ) -> [GraphOperation] {
-    guard let output = constant.outputs.first else { return [constant] }
+  ) -> (operations: [GraphOperation], dropped: [String]) {
+    guard let output = constant.outputs.last else { return ([constant], []) }
+    var parts = encoded.parts
+    if let document = constant.attributes["val"]?.docString, !document.isEmpty, !parts.isEmpty {
+      parts[0].docString = document
+    }
     var operations = encoded.prepared.operations(
-      output: output.name, name: constant.name, parts: encoded.parts)
-    guard var last = operations.popLast() else { return [constant] }
+      output: output.name, name: constant.name, parts: parts)
+    guard var last = operations.popLast() else { return ([constant], []) }
     if last.outputs.first?.type?.tensor?.dataType == output.type?.tensor?.dataType {
       last.outputs[0] = output
     }
+    guard constant.isConst else { return (operations + [last], []) }
+    var dropped: [String] = []
     for (name, value) in constant.attributes where name != "val" && name != "name" {
-      if last.attributes[name] == nil { last.attributes[name] = value }
+      if last.isConstexpr {
+        dropped.append(name)
+      } else if last.attributes[name] == nil {
+        last.attributes[name] = value
+      }
     }
     last.unknownFields = constant.unknownFields
-    return operations + [last]
+    return (operations + [last], dropped)
   }
 
   private static func errors(in model: Model) -> Set<String> {
@@ -242,9 +328,8 @@ public struct Compressor: Sendable {
         for (key, block) in function.specializations {
           block.forEachOperation { operation, path in
             body(
-              ConstantSite(place: place, function: name, specialization: key,
-              name: operation.outputs.first?.name ?? "", path: path),
-              operation)
+              ConstantSite(
+                place: place, function: name, specialization: key, operation, path), operation)
           }
         }
       }

@@ -72,3 +72,17 @@ func pieces(of source: any TensorSource, bytes: Int) -> [Range<Int>] {
   let step = max(64, bytes * 8 / bits / 64 * 64)
   return stride(from: 0, to: count, by: step).map { $0..<min($0 + step, count) }
 }
+
+/// Writes all bytes of a tensor as they are to a part of an encoded weight.
+func copyPart(
+  _ source: any TensorSource, to part: Int, _ parallel: Parallel, _ write: @escaping PartWriter
+) throws {
+  let ranges = pieces(of: source, bytes: 1 << 20)
+  try parallel.forEach(ranges.count) { index in
+    let range = ranges[index]
+    try source.withElements(range) { bytes in
+      try write(part, range.lowerBound * source.elementType.bitWidth / 8, bytes)
+    }
+    source.release(range)
+  }
+}

@@ -11,19 +11,25 @@ public struct Ledger: Sendable {
 
   /// One weight.
   public struct Row: Sendable {
+    /// The name of the weight; in pipelines behind those of the children.
     public var name: String
     /// The functions that use it.
     public var functions: [String]
+    /// What became of the weight.
     public var status: Status
     /// Why it was skipped; notes on a compressed one.
     public var reason: String?
     /// The scheme of a compressed weight, `int8 symmetric per channel (axis 0)`.
     public var scheme: String?
+    /// The sizes of the axes.
     public var shape: [Int]
+    /// The type of the elements.
     public var elementType: ElementType
+    /// The number of values.
     public var parameters: Int
     /// Stored bytes of data, tables, scales, offsets and masks.
     public var beforeBytes: Int
+    /// Stored bytes after.
     public var afterBytes: Int
     /// Error of the weight as Core ML decodes it; nil for a skipped one.
     public var sums: ErrorSums?
@@ -31,18 +37,27 @@ public struct Ledger: Sendable {
 
   /// The specification version before and after, and why it rose.
   public struct VersionChange: Sendable {
+    /// Before the pass.
     public var before: Int
+    /// After the pass.
     public var after: Int
+    /// The reason.
     public var reason: String?
   }
 
   /// Sums over weights.
   public struct Totals: Sendable {
+    /// The number of weights.
     public var weights = 0
+    /// How many were compressed.
     public var compressed = 0
+    /// How many stayed.
     public var skipped = 0
+    /// The number of values.
     public var parameters = 0
+    /// Stored bytes before.
     public var beforeBytes = 0
+    /// Stored bytes after.
     public var afterBytes = 0
     /// Over compressed weights.
     public var sums = ErrorSums()
@@ -61,12 +76,13 @@ public struct Ledger: Sendable {
     }
   }
 
+  /// The specification version before and after.
   public var version: VersionChange
   /// In the order of the model.
   public var rows: [Row]
   /// What else was changed or noticed.
   public var notes: [String]
-  /// Bytes of the files written; nil for a dry run.
+  /// Bytes of all files of the new model, unpacked; nil when nothing was compressed.
   public var writtenBytes: Int?
   /// Seconds that the system took to make the files durable.
   public var synchronizeSeconds = 0.0

@@ -1,4 +1,3 @@
-import ModelGraph
 import ModelTensors
 
 /// Makes the rows of a ledger, in the order of the model.
@@ -7,30 +6,8 @@ struct LedgerRows {
   var plan: CompressionPlan
   var outcome: WeightAssembly.Outcome
 
-  /// One row per listed constant and per weight that is compressed already.
-  func rows(of model: Model) -> [Ledger.Row] {
-    var rows: [Ledger.Row] = []
-    var seen: Set<Int> = []
-    model.forEachProgram { program, place in
-      let prefix = model.childPrefix(at: place)
-      for (name, function) in program.functions {
-        for (key, block) in function.specializations {
-          let defUse = DefUse(inputs: function.inputs, block: block)
-          block.forEachOperation { operation, path in
-            let site = ConstantSite(
-              place: place, function: name, specialization: key,
-              name: operation.outputs.first?.name ?? "", path: path)
-            if let number = index.bySite[site] {
-              if seen.insert(number).inserted, let row = row(number) { rows.append(row) }
-            } else if operation.isConstexpr {
-              add(operation, path, block, defUse, function: name, prefix: prefix, to: &rows)
-            }
-          }
-        }
-      }
-    }
-    return rows
-  }
+  /// One row per listed constant.
+  func rows() -> [Ledger.Row] { index.constants.indices.compactMap(row) }
 
   private func row(_ number: Int) -> Ledger.Row? {
     let constant = index.constants[number]
@@ -51,35 +28,5 @@ struct LedgerRows {
       return nil
     }
     return row
-  }
-
-  /// Adds a row for a constexpr result that an ordinary operation uses; of a chain that is the
-  /// last one.
-  private func add(
-    _ operation: GraphOperation, _ path: OperationPath, _ block: Block, _ defUse: DefUse,
-    function: String, prefix: String, to rows: inout [Ledger.Row]
-  ) {
-    guard let output = operation.outputs.last, let type = output.type?.tensor,
-      let elementType = type.elementType, let shape = type.shape
-    else { return }
-    let isUsed = operation.outputs.indices.contains { position in
-      defUse.uses(of: path, output: position).contains { use in
-        guard case .operation(let consumer, _, _) = use.consumer else { return true }
-        return block[consumer]?.isConstexpr == false
-      }
-    }
-    guard isUsed else { return }
-    if let same = rows.firstIndex(where: { $0.name == prefix + output.name && $0.shape == shape }) {
-      if !rows[same].functions.contains(function) { rows[same].functions.append(function) }
-      return
-    }
-    var bytes = 0
-    operation.forEachValue { bytes += $0.tensorSource?.byteCount ?? 0 }
-    rows.append(
-      Ledger.Row(
-        name: prefix + output.name, functions: [function], status: .skipped,
-        reason: "is compressed already (\(operation.type))", scheme: nil, shape: shape,
-        elementType: elementType, parameters: Shape.elementCount(shape) ?? 0, beforeBytes: bytes,
-        afterBytes: bytes, sums: nil))
   }
 }

@@ -14,32 +14,48 @@ public enum QuantizationGranularity: Sendable, Hashable {
 
 /// Linear quantization of weights to 8 or 4 bits.
 public struct QuantizePass: CompressionPass {
+  /// How weights become codes.
   public var scheme: AffineScheme
+  /// What shares a scale or a table.
   public var granularity: QuantizationGranularity
 
   /// A pass with this scheme.
-  public init(scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel)
-  {
+  public init(
+    scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel
+  ) {
     self.scheme = scheme
     self.granularity = granularity
   }
 
-  /// 7 for 8 bits per tensor or channel, 9 for 4 bits and for blocks (the iOS18 operation).
-  public var minimumVersion: (version: Int, reason: String) {
-    if scheme.bits < 8 {
-      return (9, "\(scheme.codeType.rawValue) weights need constexpr_blockwise_shift_scale (iOS18)")
-    }
-    if case .block = granularity {
-      return (9, "scales per block need constexpr_blockwise_shift_scale (iOS18)")
-    }
-    return (7, "8-bit weights need constexpr_affine_dequantize (iOS16)")
-  }
-
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
+    if !constant.encoding.isDense { return composed(constant) }
     let type = constant.elementType
     guard type == .float16 || type == .float32 else {
       return .skip("\(type.rawValue) values have no scale; only fp16 and fp32 are quantized")
     }
+    switch groups(of: constant) {
+    case .skip(let reason): return .skip(reason)
+    case .groups(let groups):
+      guard let layout = GroupLayout(shape: constant.shape, scaleShape: groups.scaleShape) else {
+        return .skip("its shape \(constant.shape) has no groups \(groups.scaleShape)")
+      }
+      guard
+        storedBytes(count: constant.elementCount, constant, groups.scaleShape)
+          < constant.byteCount
+      else { return .skip("would not shrink: scales would outweigh what the codes save") }
+      return .encode(
+        QuantizeRecipe(scheme: scheme, layout: layout, groups: groups, version: version))
+    }
+  }
+
+  enum GroupDecision {
+    case groups(QuantizationGroups)
+    case skip(String)
+  }
+
+  /// Which elements of the constant share a scale.
+  func groups(of constant: ConstantFacts) -> GroupDecision {
     let axes: ChannelAxes
     switch constant.axes {
     case .disagreement(let text):
@@ -48,29 +64,23 @@ public struct QuantizePass: CompressionPass {
     case .axes(let agreed): axes = agreed
     }
     var scaleShape = [Int](repeating: 1, count: constant.shape.count)
-    var scope = "per tensor"
-    switch granularity {
-    case .tensor: break
-    case .channel:
-      scaleShape[axes.output] = constant.shape[axes.output]
-      scope = "per channel (axis \(axes.output))"
-    case .block(let size):
-      scaleShape[axes.output] = constant.shape[axes.output]
-      scope = "per channel (axis \(axes.output))"
-      if let input = axes.input {
-        let block = fittingBlock(size, constant, axes: axes, input: input)
-        scaleShape[input] = constant.shape[input] / block
-        scope = "per block of \(block) (axis \(input)) and channel (axis \(axes.output))"
-      }
+    if case .tensor = granularity {
+      return .groups(QuantizationGroups(scaleShape: scaleShape, scope: "per tensor"))
     }
-    guard let layout = GroupLayout(shape: constant.shape, scaleShape: scaleShape) else {
-      return .skip("its shape \(constant.shape) has no groups \(scaleShape)")
+    guard constant.shape.indices.contains(axes.output) else {
+      return .skip("a scalar has no channels")
     }
-    guard storedBytes(constant, scaleShape) < constant.byteCount else {
-      return .skip("would not shrink: scales would outweigh what the codes save")
+    scaleShape[axes.output] = constant.shape[axes.output]
+    var groups = QuantizationGroups(
+      scaleShape: scaleShape, scope: "per channel (axis \(axes.output))")
+    guard case .block(let size) = granularity else { return .groups(groups) }
+    groups.isBlock = true
+    if let input = axes.input {
+      let block = fittingBlock(size, constant, axes: axes, input: input)
+      groups.scaleShape[input] = constant.shape[input] / block
+      groups.scope = "per block of \(block) (axis \(input)) and channel (axis \(axes.output))"
     }
-    return .encode(
-      QuantizeRecipe(scheme: scheme, layout: layout, scope: scope, version: version))
+    return .groups(groups)
   }
 
   /// The block itself where it divides the axis, else the largest divisor below it that still
@@ -84,30 +94,58 @@ public struct QuantizePass: CompressionPass {
     scaleShape[axes.output] = constant.shape[axes.output]
     for block in stride(from: size, through: 1, by: -1) where length % block == 0 {
       scaleShape[input] = length / block
-      if block == size || storedBytes(constant, scaleShape) < constant.byteCount { return block }
+      let bytes = storedBytes(count: constant.elementCount, constant, scaleShape)
+      if block == size || bytes < constant.byteCount { return block }
     }
     return length
   }
 
-  private func storedBytes(_ constant: ConstantFacts, _ scaleShape: [Int]) -> Int {
+  /// Bytes of `count` codes with the scales and offsets of all groups.
+  func storedBytes(count: Int, _ constant: ConstantFacts, _ scaleShape: [Int]) -> Int {
     let groups = Shape.elementCount(scaleShape) ?? 0
-    let codes = scheme.codeType.byteCount(of: constant.elementCount) ?? 0
+    let codes = scheme.codeType.byteCount(of: count) ?? 0
     let scales = constant.elementType.byteCount(of: groups) ?? 0
     return codes + scales + (scheme.hasOffset ? scheme.codeType.byteCount(of: groups) ?? 0 : 0)
   }
 }
 
-/// Linear quantization of one weight.
+/// Which elements of one weight share a scale.
+struct QuantizationGroups: Sendable {
+  var scaleShape: [Int]
+  /// For the ledger, `per channel (axis 0)`.
+  var scope: String
+  /// Whether blocks were asked for, which only the iOS18 operation has.
+  var isBlock = false
+}
+
+extension AffineScheme {
+  /// `symmetric` or `affine`.
+  var modeName: String { mode == .symmetric ? "symmetric" : "affine" }
+}
+
+/// Linear quantization of one plain weight.
 struct QuantizeRecipe: WeightRecipe {
   var scheme: AffineScheme
   var layout: GroupLayout
-  var scope: String
+  var groups: QuantizationGroups
   /// The specification version, which decides between the iOS16 and the iOS18 operation.
   var version: Int
 
   var description: String {
-    let mode = scheme.mode == .symmetric ? "symmetric" : "affine"
-    return "\(scheme.codeType.rawValue) \(mode) \(scope)"
+    "\(scheme.codeType.rawValue) \(scheme.modeName) \(groups.scope)"
+  }
+
+  /// 7 for 8 bits per tensor or channel, 9 for 4 bits and for blocks (the iOS18 operation).
+  var requirement: VersionRequirement {
+    if scheme.bits < 8 {
+      return VersionRequirement(
+        9, "\(scheme.codeType.rawValue) weights need constexpr_blockwise_shift_scale (iOS18)")
+    }
+    if groups.isBlock {
+      return VersionRequirement(
+        9, "scales per block need constexpr_blockwise_shift_scale (iOS18)")
+    }
+    return VersionRequirement(7, "8-bit weights need constexpr_affine_dequantize (iOS16)")
   }
 
   var identity: String { "\(description) \(scheme.search) \(layout.scaleShape)" }
@@ -130,7 +168,9 @@ struct QuantizedWeight: PreparedWeight {
   private var isBlockwise: Bool { version >= 9 }
   private var layout: GroupLayout { quantizer.layout }
 
-  /// Codes, scales and, where the form has them, zero points. The iOS18 operation keeps scales at
+  /// Codes, scales and, where the form has them, zero points.
+  ///
+  /// The iOS18 operation keeps scales at
   /// the weight's rank, the iOS16 one wants a vector or a scalar and always zero points.
   var parts: [WeightPart] {
     let shape = isBlockwise ? layout.scaleShape : vectorShape

@@ -6,13 +6,13 @@ enum VersionRaise {
   /// Upgrades every program, and the models around them, to the version that a pass needs.
   ///
   /// - Parameters:
-  ///   - minimum: The lowest version that can hold the pass's result, and why.
+  ///   - minimum: The lowest version that can hold the result, and why.
   ///   - target: The version asked for, or nil.
   /// - Returns: The change and notes on what was rewritten.
   /// - Throws: ``PassError/usage(_:hint:)`` for a target below the model's version or the
   ///   minimum; `UpgradeRefusal`.
   static func apply(
-    to model: inout Model, minimum: (version: Int, reason: String), target: Int?
+    to model: inout Model, minimum: VersionRequirement, target: Int?
   ) throws -> (change: Ledger.VersionChange, notes: [String]) {
     let before = model.specificationVersion
     if let target {

@@ -9,8 +9,8 @@ struct AssemblyItem: Sendable {
   var source: any TensorSource
   /// The weight file that it belongs to.
   var fileName: String
-  /// Where it lies now; nil for an immediate value.
-  var key: WeightKey?
+  /// The blobs that it is stored in now; none for immediate values.
+  var weights: [Weight]
   /// How it is encoded; nil for bytes that are kept.
   var encoding: Encoding?
 
@@ -54,24 +54,6 @@ struct WeightAssembly {
     var refused: [Int: String] = [:]
   }
 
-  private enum Storage: Sendable {
-    case blob(BlobSlot, fileName: String)
-    case memory(Buffer)
-  }
-
-  /// Bytes of a small part while it is encoded.
-  private final class Buffer: Sendable {
-    let bytes: Mutex<[UInt8]>
-    init(count: Int) { bytes = Mutex([UInt8](repeating: 0, count: count)) }
-  }
-
-  private struct Job: Sendable {
-    var source: any TensorSource
-    /// Nil for bytes that are copied.
-    var prepared: (any PreparedWeight)?
-    var storage: [Storage]
-  }
-
   /// Writes all items.
   ///
   /// - Parameters:
@@ -85,55 +67,40 @@ struct WeightAssembly {
     let preparations = try prepare(items, contents)
 
     var outcome = Outcome()
-    var jobs: [Job] = []
-    var jobOfItem: [Int: Int] = [:]
-    var jobByKey: [String: Int] = [:]
-    var sinks: [(fileName: String, sink: any BlobSink)] = []
-    for (index, item) in items.enumerated() {
-      var prepared: (any PreparedWeight)?
-      var key = "\(contents[index])"
-      if let encoding = item.encoding {
-        switch preparations[index] {
-        case .ready(let weight):
-          prepared = weight
-          key += " \(item.kind)"
-        case .refused(let reason):
-          outcome.refused[encoding.constant] = reason
-          if item.key == nil { continue }  // It stays in the program.
-        case nil: throw PassError.invalidResult("a weight was not prepared")
+    try withoutActuallyEscaping(sink) { sink in
+      var layout = AssemblyLayout(makeSink: sink)
+      var encodings: [(constant: Int, job: Int)] = []
+      var carried: [(key: WeightKey, job: Int)] = []
+      for (index, item) in items.enumerated() {
+        if let encoding = item.encoding {
+          guard let preparation = preparations[index] else {
+            throw PassError.invalidResult("a weight was not prepared")
+          }
+          switch preparation {
+          case .ready(let weight):
+            let job = try layout.place(
+              weight, of: item.source, content: contents[index], identity: item.kind,
+              in: item.fileName)
+            encodings.append((encoding.constant, job))
+            continue
+          case .refused(let reason): outcome.refused[encoding.constant] = reason
+          }
+        }
+        for weight in item.weights {
+          let content =
+            item.weights.count == 1 && item.encoding == nil
+            ? contents[index] : try classes.classify(weight.source)
+          carried.append((weight.key, try layout.place(weight, content: content)))
         }
       }
-      let place = try WeightAssembly.sinkIndex(for: item.fileName, &sinks, sink)
-      key += " @\(place)"
-      if let job = jobByKey[key] {
-        jobOfItem[index] = job
-        continue
+      let sums = try write(layout)
+      for (constant, job) in encodings {
+        guard let prepared = layout.jobs[job].prepared else { continue }
+        outcome.encoded[constant] = EncodedConstant(
+          prepared: prepared, parts: try layout.values(job),
+          afterBytes: prepared.parts.reduce(0) { $0 + $1.byteCount }, sums: sums[job])
       }
-      let parts =
-        prepared?.parts ?? [WeightPart(blobType(item.source.elementType), item.source.shape)]
-      let storage = try parts.map { part -> Storage in
-        if prepared != nil, part.count < WeightAssembly.smallestBlob {
-          return .memory(Buffer(count: part.byteCount))
-        }
-        let slot = try sinks[place].sink.reserve(part.elementType, count: part.count)
-        return .blob(slot, fileName: sinks[place].fileName)
-      }
-      jobByKey[key] = jobs.count
-      jobOfItem[index] = jobs.count
-      jobs.append(Job(source: item.source, prepared: prepared, storage: storage))
-    }
-
-    let sums = try write(jobs, sinks)
-    for (index, item) in items.enumerated() {
-      guard let number = jobOfItem[index] else { continue }
-      let job = jobs[number]
-      if let encoding = item.encoding, let prepared = job.prepared {
-        outcome.encoded[encoding.constant] = EncodedConstant(
-          prepared: prepared, parts: try WeightAssembly.values(job, prepared),
-          afterBytes: prepared.parts.reduce(0) { $0 + $1.byteCount }, sums: sums[number])
-      } else if let old = item.key, let new = WeightAssembly.reference(job) {
-        outcome.places[old] = new
-      }
+      for (key, job) in carried { outcome.places[key] = layout.reference(job) }
     }
     return outcome
   }
@@ -172,25 +139,18 @@ struct WeightAssembly {
     return preparations
   }
 
-  private func write(
-    _ jobs: [Job], _ sinks: [(fileName: String, sink: any BlobSink)]
-  ) throws -> [ErrorSums] {
+  private func write(_ layout: AssemblyLayout) throws -> [ErrorSums] {
+    let jobs = layout.jobs
+    let sinks = layout.sinkByName
     let sums = Mutex([ErrorSums](repeating: ErrorSums(), count: jobs.count))
-    let byName = Dictionary(uniqueKeysWithValues: sinks.map { ($0.fileName, $0.sink) })
     try parallel.forEachBalanced(sizes: jobs.map(\.source.byteCount)) { index, threads in
       let job = jobs[index]
       let storage = job.storage
       let writer: PartWriter = { part, offset, bytes in
         switch storage[part] {
         case .blob(let slot, let fileName):
-          try byName[fileName]?.write(bytes, to: slot, at: offset)
-        case .memory(let buffer):
-          try buffer.bytes.withLock { memory in
-            guard offset >= 0, bytes.count <= memory.count - offset else {
-              throw PassError.invalidResult("a part of a weight is larger than announced")
-            }
-            memory.replaceSubrange(offset..<(offset + bytes.count), with: bytes)
-          }
+          try sinks[fileName]?.write(bytes, to: slot, at: offset)
+        case .memory(let buffer): try buffer.write(bytes, at: offset)
         }
       }
       if let prepared = job.prepared {
@@ -207,53 +167,6 @@ struct WeightAssembly {
   private func copy(
     _ source: any TensorSource, _ threads: Parallel, _ write: @escaping PartWriter
   ) throws {
-    let ranges = pieces(of: source, bytes: 1 << 20)
-    try threads.forEach(ranges.count) { index in
-      let range = ranges[index]
-      try source.withElements(range) { bytes in
-        try write(0, range.lowerBound * source.elementType.bitWidth / 8, bytes)
-      }
-      source.release(range)
-    }
-  }
-
-  private static func sinkIndex(
-    for fileName: String, _ sinks: inout [(fileName: String, sink: any BlobSink)],
-    _ make: (String) throws -> any BlobSink
-  ) throws -> Int {
-    // Readers find a file by the last component of its name.
-    let last = fileName.split(separator: "/").last ?? ""
-    if let index = sinks.firstIndex(where: { $0.fileName.split(separator: "/").last == last }) {
-      return index
-    }
-    sinks.append((fileName, try make(fileName)))
-    return sinks.count - 1
-  }
-
-  private static func reference(_ job: Job) -> BlobReference? {
-    guard case .blob(let slot, let fileName) = job.storage.first else { return nil }
-    return BlobReference(fileName: fileName, offset: slot.recordOffset)
-  }
-
-  private static func values(_ job: Job, _ prepared: any PreparedWeight) throws -> [Value] {
-    try zip(job.storage, prepared.parts).map { storage, part in
-      switch storage {
-      case .blob(let slot, let fileName):
-        let reference = BlobReference(fileName: fileName, offset: slot.recordOffset)
-        return .weight(
-          Weight(
-            reference: reference,
-            source: AbsentTensor(elementType: part.elementType, shape: part.shape)))
-      case .memory(let buffer):
-        let bytes = buffer.bytes.withLock { $0 }
-        guard let value = Value(part.elementType, part.shape, packed: bytes) else {
-          throw PassError.invalidResult("a part of \(bytes.count) bytes is no tensor")
-        }
-        return value
-      }
-    }
+    try copyPart(source, to: 0, threads, write)
   }
 }
-
-/// The type of a blob that holds elements of `type`; bools are bytes there.
-private func blobType(_ type: ElementType) -> ElementType { type == .bool ? .uint8 : type }

@@ -4,7 +4,9 @@ import ModelTensors
 
 /// One tensor of an encoded weight: codes, scales, a table, a mask.
 public struct WeightPart: Sendable, Equatable {
+  /// The type of the elements.
   public var elementType: ElementType
+  /// The sizes of the axes.
   public var shape: [Int]
 
   /// A tensor of this type and shape.
@@ -29,6 +31,8 @@ public protocol WeightRecipe: Sendable {
   var description: String { get }
   /// Recipes of equal identity encode equal weights equally.
   var identity: String { get }
+  /// The lowest specification version whose operations can hold the result.
+  var requirement: VersionRequirement { get }
 
   /// Looks at the values.
   ///
@@ -37,7 +41,10 @@ public protocol WeightRecipe: Sendable {
 }
 
 extension WeightRecipe {
+  /// Recipes of equal identity encode equal weights equally.
   public var identity: String { description }
+  /// The lowest specification version that can hold the result.
+  public var requirement: VersionRequirement { .program }
 }
 
 /// What a recipe says about a weight after it has seen the values.
@@ -65,5 +72,6 @@ public protocol PreparedWeight: Sendable {
 }
 
 extension PreparedWeight {
+  /// What else the ledger says about the weight.
   public var note: String? { nil }
 }

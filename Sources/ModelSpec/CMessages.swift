@@ -122,11 +122,29 @@ final class MessageArena {
     return memory
   }
 
-  /// A list of messages for a repeated field.
-  func list<T>(
-    _ messages: [UnsafeMutablePointer<T>]
-  ) -> UnsafeMutablePointer<UnsafeMutablePointer<T>?>? {
-    array(messages.map(Optional.some))
+  /// The count and the list of messages for a repeated field.
+  func repeated<T, Element>(
+    _ elements: some Sequence<Element>, _ message: (Element) -> UnsafeMutablePointer<T>
+  ) -> (Int, UnsafeMutablePointer<UnsafeMutablePointer<T>?>?) {
+    let messages = elements.map { Optional.some(message($0)) }
+    return (messages.count, array(messages))
+  }
+
+  /// The count and the list of entries for a map field; `fill` sets an entry's key and value.
+  func entries<T, Element>(
+    _ list: NamedList<Element>, _ initialize: (UnsafeMutablePointer<T>?) -> Void,
+    _ fill: (UnsafeMutablePointer<T>, _ key: ProtobufCBinaryData, Element) -> Void
+  ) -> (Int, UnsafeMutablePointer<UnsafeMutablePointer<T>?>?) {
+    repeated(list) { key, value in
+      let entry: UnsafeMutablePointer<T> = make(initialize)
+      fill(entry, text(key), value)
+      return entry
+    }
+  }
+
+  /// The count and the elements of a repeated scalar field.
+  func scalars<T>(_ values: [T]) -> (Int, UnsafeMutablePointer<T>?) {
+    (values.count, array(values))
   }
 
   /// A string for a field.

@@ -1,7 +1,9 @@
 import CModelSchemas
 import ModelGraph
 
-/// C interface messages to the IR. The case of a oneof is the number of its field.
+/// C interface messages to the IR.
+///
+/// The case of a oneof is the number of its field.
 enum DescriptionDecoder {
   static func decode(_ pointer: UnsafeMutablePointer<CModelDescription>) throws -> ModelDescription
   {
@@ -85,11 +87,21 @@ enum DescriptionDecoder {
       let dictionary = message.dictionarytype.pointee
       type.kind = .dictionary(keyType(dictionary.key_type_case.rawValue, string: 2))
       type.kindUnknownFields = unknownFields(dictionary.base)
+      switch dictionary.key_type_case.rawValue {
+      case 1: type.keyUnknownFields = unknownFields(dictionary.int64keytype.pointee.base)
+      case 2: type.keyUnknownFields = unknownFields(dictionary.stringkeytype.pointee.base)
+      default: break
+      }
     case 7:
       let sequence = message.sequencetype.pointee
       type.kind = .sequence(
         keyType(sequence.type_case.rawValue, string: 3), size: sequence.sizerange.map(sizeRange))
       type.kindUnknownFields = unknownFields(sequence.base)
+      switch sequence.type_case.rawValue {
+      case 1: type.keyUnknownFields = unknownFields(sequence.int64type.pointee.base)
+      case 3: type.keyUnknownFields = unknownFields(sequence.stringtype.pointee.base)
+      default: break
+      }
     case 8:
       let state = message.statetype.pointee
       type.kind = .state(state.type_case.rawValue == 1 ? array(state.arraytype) : nil)

@@ -1,7 +1,9 @@
 import CModelSchemas
 import ModelGraph
 
-/// The IR's interface to C messages in an arena. The case of a oneof is the number of its field.
+/// The IR's interface to C messages in an arena.
+///
+/// The case of a oneof is the number of its field.
 struct DescriptionEncoder {
   let arena: MessageArena
 
@@ -16,8 +18,8 @@ struct DescriptionEncoder {
     message.pointee.predictedfeaturename = arena.text(description.predictedFeatureName)
     message.pointee.predictedprobabilitiesname = arena.text(
       description.predictedProbabilitiesName)
-    message.pointee.n_functions = description.functions.count
-    message.pointee.functions = arena.list(description.functions.map(function))
+    (message.pointee.n_functions, message.pointee.functions) = arena.repeated(
+      description.functions, function)
     message.pointee.defaultfunctionname = arena.text(description.defaultFunctionName)
     message.pointee.metadata = description.metadata.map(metadata)
     return message
@@ -44,22 +46,19 @@ struct DescriptionEncoder {
     message.pointee.versionstring = arena.text(metadata.version)
     message.pointee.author = arena.text(metadata.author)
     message.pointee.license = arena.text(metadata.license)
-    message.pointee.n_userdefined = metadata.userDefined.count
-    message.pointee.userdefined = arena.list(
-      metadata.userDefined.map { key, value in
-        let entry: UnsafeMutablePointer<CoreML__Specification__Metadata__UserDefinedEntry> =
-          arena.make(core_ml__specification__metadata__user_defined_entry__init)
-        entry.pointee.key = arena.text(key)
-        entry.pointee.value = arena.text(value)
-        return entry
-      })
+    (message.pointee.n_userdefined, message.pointee.userdefined) = arena.entries(
+      metadata.userDefined, core_ml__specification__metadata__user_defined_entry__init
+    ) {
+      $0.pointee.key = $1
+      $0.pointee.value = arena.text($2)
+    }
     return message
   }
 
   private func features(
     _ features: [FeatureDescription]
   ) -> (Int, UnsafeMutablePointer<UnsafeMutablePointer<CFeatureDescription>?>?) {
-    let list = features.map { feature in
+    arena.repeated(features) { feature in
       let message: UnsafeMutablePointer<CFeatureDescription> = arena.make(
         core_ml__specification__feature_description__init, unknown: feature.unknownFields)
       message.pointee.name = arena.text(feature.name)
@@ -67,7 +66,6 @@ struct DescriptionEncoder {
       message.pointee.type = feature.type.map(featureType)
       return message
     }
-    return (list.count, arena.list(list))
   }
 
   private func featureType(_ type: FeatureType) -> UnsafeMutablePointer<CFeatureType> {
@@ -97,16 +95,16 @@ struct DescriptionEncoder {
       number = 6
       let dictionary: UnsafeMutablePointer<CoreML__Specification__DictionaryFeatureType> =
         arena.make(core_ml__specification__dictionary_feature_type__init, unknown: unknown)
-      if key == .int64 { dictionary.pointee.int64keytype = int64Type() }
-      if key == .string { dictionary.pointee.stringkeytype = stringType() }
+      if key == .int64 { dictionary.pointee.int64keytype = int64Type(type.keyUnknownFields) }
+      if key == .string { dictionary.pointee.stringkeytype = stringType(type.keyUnknownFields) }
       dictionary.pointee.key_type_case.rawValue = key == .int64 ? 1 : key == .string ? 2 : 0
       message.pointee.dictionarytype = dictionary
     case .sequence(let element, let size):
       number = 7
       let sequence: UnsafeMutablePointer<CoreML__Specification__SequenceFeatureType> =
         arena.make(core_ml__specification__sequence_feature_type__init, unknown: unknown)
-      if element == .int64 { sequence.pointee.int64type = int64Type() }
-      if element == .string { sequence.pointee.stringtype = stringType() }
+      if element == .int64 { sequence.pointee.int64type = int64Type(type.keyUnknownFields) }
+      if element == .string { sequence.pointee.stringtype = stringType(type.keyUnknownFields) }
       sequence.pointee.type_case.rawValue = element == .int64 ? 1 : element == .string ? 3 : 0
       sequence.pointee.sizerange = size.map(sizeRange)
       message.pointee.sequencetype = sequence
@@ -148,8 +146,7 @@ struct DescriptionEncoder {
   private func array(_ type: ArrayType) -> UnsafeMutablePointer<CArrayType> {
     let message: UnsafeMutablePointer<CArrayType> = arena.make(
       core_ml__specification__array_feature_type__init, unknown: type.unknownFields)
-    message.pointee.n_shape = type.shape.count
-    message.pointee.shape = arena.array(type.shape)
+    (message.pointee.n_shape, message.pointee.shape) = arena.scalars(type.shape)
     message.pointee.datatype.rawValue = UInt32(bitPattern: type.dataType.rawValue)
     switch type.flexibility {
     case .fixed: break
@@ -159,17 +156,14 @@ struct DescriptionEncoder {
           arena.make(
             core_ml__specification__array_feature_type__enumerated_shapes__init,
             unknown: type.flexibilityUnknownFields)
-      enumerated.pointee.n_shapes = shapes.count
-      enumerated.pointee.shapes = arena.list(
-        shapes.map { shape in
-          let item: UnsafeMutablePointer<CoreML__Specification__ArrayFeatureType__Shape> =
-            arena.make(
-              core_ml__specification__array_feature_type__shape__init,
-              unknown: shape.unknownFields)
-          item.pointee.n_shape = shape.sizes.count
-          item.pointee.shape = arena.array(shape.sizes)
-          return item
-        })
+      (enumerated.pointee.n_shapes, enumerated.pointee.shapes) = arena.repeated(shapes) { shape in
+        let item: UnsafeMutablePointer<CoreML__Specification__ArrayFeatureType__Shape> =
+          arena.make(
+            core_ml__specification__array_feature_type__shape__init,
+            unknown: shape.unknownFields)
+        (item.pointee.n_shape, item.pointee.shape) = arena.scalars(shape.sizes)
+        return item
+      }
       message.pointee.enumeratedshapes = enumerated
       message.pointee.shape_flexibility_case.rawValue = 21
     case .range(let ranges):
@@ -177,8 +171,8 @@ struct DescriptionEncoder {
         arena.make(
           core_ml__specification__array_feature_type__shape_range__init,
           unknown: type.flexibilityUnknownFields)
-      range.pointee.n_sizeranges = ranges.count
-      range.pointee.sizeranges = arena.list(ranges.map(sizeRange))
+      (range.pointee.n_sizeranges, range.pointee.sizeranges) = arena.repeated(
+        ranges, sizeRange)
       message.pointee.shaperange = range
       message.pointee.shape_flexibility_case.rawValue = 31
     }
@@ -211,17 +205,15 @@ struct DescriptionEncoder {
           arena.make(
             core_ml__specification__image_feature_type__enumerated_image_sizes__init,
             unknown: type.flexibilityUnknownFields)
-      enumerated.pointee.n_sizes = sizes.count
-      enumerated.pointee.sizes = arena.list(
-        sizes.map { size in
-          let item: UnsafeMutablePointer<CoreML__Specification__ImageFeatureType__ImageSize> =
-            arena.make(
-              core_ml__specification__image_feature_type__image_size__init,
-              unknown: size.unknownFields)
-          item.pointee.width = size.width
-          item.pointee.height = size.height
-          return item
-        })
+      (enumerated.pointee.n_sizes, enumerated.pointee.sizes) = arena.repeated(sizes) { size in
+        let item: UnsafeMutablePointer<CoreML__Specification__ImageFeatureType__ImageSize> =
+          arena.make(
+            core_ml__specification__image_feature_type__image_size__init,
+            unknown: size.unknownFields)
+        item.pointee.width = size.width
+        item.pointee.height = size.height
+        return item
+      }
       message.pointee.enumeratedsizes = enumerated
       message.pointee.size_flexibility_case.rawValue = 21
     case .range(let width, let height):

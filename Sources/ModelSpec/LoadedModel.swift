@@ -4,7 +4,9 @@ import ModelTensors
 
 /// A model together with the container that it came from; its weights lie in mapped files.
 public struct LoadedModel: Sendable {
+  /// The container that the model came from.
   public let container: ModelContainer
+  /// The model.
   public var model: Model
 
   /// A model of this container.
@@ -20,6 +22,10 @@ public struct LoadedModel: Sendable {
   /// - Throws: ``FileError``, ``SpecError``.
   public init(path: String, readingWeights: Bool = true) throws {
     let container = try ModelContainer.open(path: path, readingWeights: readingWeights)
+    if container.contents == .compiled {
+      throw SpecError(
+        "a compiled bundle: its source model is needed here", kind: .unsupported, path: path)
+    }
     let weights: any WeightResolver =
       container.weightsAvailable ? ContainerWeights(container) : UnopenedWeights()
     let decoder = ModelDecoder(weights: weights)
@@ -32,13 +38,26 @@ public struct LoadedModel: Sendable {
   ///
   /// - Throws: ``FileError``, ``SpecError``.
   public func save(to output: String, force: Bool = false) throws {
-    let writer = try PackageWriter(output: output, force: force)
+    try write(to: try PackageWriter(output: output, force: force))
+  }
+
+  /// Writes the model as ``save(to:force:)`` does.
+  public func write(to writer: PackageWriter) throws {
     let specification = try ModelEncoder.encode(model)
     for name in weightFileNames {
       try writer.copyWeightFile(from: container, name: name)
     }
     try writer.carryOver(from: container)
     try writer.commit(specification: specification)
+  }
+
+  /// Bytes of the container's files beside the specification and these weight files.
+  public func bytesBeside(weightFiles names: Set<String>) -> Int {
+    let last = { (name: String) in name.split(separator: "/").last.map(String.init) ?? name }
+    let dropped = Set(names.map(last))
+    let weights = container.weightFiles.filter { dropped.contains(last($0.name)) }
+    return container.totalBytes - container.specificationBytes
+      - weights.reduce(0) { $0 + $1.byteCount }
   }
 
   /// The weight files that the model refers to, in the order of their first use.

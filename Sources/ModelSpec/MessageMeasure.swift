@@ -30,7 +30,8 @@ struct MessageMeasure {
     unbounded: Bool = false
   ) throws(SpecError) {
     let limit = unbounded ? Int.max : MessageMeasure.maximumMemory(size: range.count)
-    var stack = [(reader: WireReader(bytes, range, base: base), descriptor: root)]
+    // `given` has a bit per singular message field that was met.
+    var stack = [(reader: WireReader(bytes, range, base: base), descriptor: root, given: UInt64(0))]
     memory = root.pointee.sizeof_message
     while let top = stack.indices.last {
       guard let field = try stack[top].reader.next() else {
@@ -48,9 +49,21 @@ struct MessageMeasure {
             "messages are nested more than \(MessageMeasure.maximumDepth) deep",
             offset: base + field.start)
         }
+        if !unbounded, known.pointee.label != PROTOBUF_C_LABEL_REPEATED,
+          let fields = stack[top].descriptor.pointee.fields
+        {
+          // protobuf-c drops parts where it should merge them.
+          let bit = UInt64(1) << UInt64(known - fields)
+          guard stack[top].given & bit == 0 else {
+            throw SpecError(
+              "\(String(cString: known.pointee.name)) is given in several parts",
+              kind: .unsupported, offset: base + field.start)
+          }
+          stack[top].given |= bit
+        }
         messages += 1
         memory += descriptor.pointee.sizeof_message + 8
-        stack.append((WireReader(bytes, field.value, base: base), descriptor))
+        stack.append((WireReader(bytes, field.value, base: base), descriptor, 0))
       } else if field.wireType == WireReader.delimited {
         // A packed list of varints may grow eightfold; bytes and strings are copied.
         let isList = known.map { $0.pointee.label == PROTOBUF_C_LABEL_REPEATED } ?? false
@@ -69,6 +82,29 @@ struct MessageMeasure {
           "the message would take more than \(limit >> 20) MB of memory",
           offset: base + field.start)
       }
+    }
+  }
+}
+
+/// What is left of the memory that the parts of a specification which are read by hand may take.
+final class MemoryBudget {
+  private var rest: Int
+  private let limit: Int
+
+  /// The budget for a file of `size` bytes.
+  init(size: Int) {
+    limit = MessageMeasure.maximumMemory(size: size)
+    rest = limit
+  }
+
+  /// Takes the memory of a value of type `T`.
+  ///
+  /// - Throws: ``SpecError`` when it is not left.
+  func take<T>(_: T.Type, at offset: Int) throws(SpecError) {
+    rest -= MemoryLayout<T>.stride
+    if rest < 0 {
+      throw SpecError(
+        "the specification would take more than \(limit >> 20) MB of memory", offset: offset)
     }
   }
 }

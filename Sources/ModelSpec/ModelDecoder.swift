@@ -23,15 +23,16 @@ public struct ModelDecoder {
       // Depth and wire format of everything; memory is bounded where a message is unpacked.
       _ = try MessageMeasure(
         bytes, whole, descriptor: ModelKinds.model, base: 0, depth: 0, unbounded: true)
-      return try model(bytes, whole, depth: 0)
+      return try model(bytes, whole, depth: 0, MemoryBudget(size: bytes.count))
     } catch let error as SpecError {
       throw error.at(path: path)
     }
   }
 
   private func model(
-    _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int
+    _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int, _ budget: MemoryBudget
   ) throws -> Model {
+    try budget.take(Model.self, at: range.lowerBound)
     var reader = WireReader(bytes, range, base: 0)
     var version: Int?
     var isUpdatable = false
@@ -48,6 +49,7 @@ public struct ModelDecoder {
         let parts = kind?.number == number ? kind?.parts ?? [] : []
         kind = (number, parts + [field.value])
       default:
+        try budget.take(UnknownFields.Field.self, at: field.start)
         unknown.fields.append(
           UnknownFields.Field(
             number: field.number, wireType: field.wireType, bytes: Array(bytes[field.raw])))
@@ -70,7 +72,7 @@ public struct ModelDecoder {
     }
     if let kind {
       model.kind = try merged(bytes, kind.parts) { bytes, range in
-        try self.kind(kind.number, bytes, range, depth: depth + 1)
+        try self.kind(kind.number, bytes, range, depth: depth + 1, budget)
       }
     }
     return model
@@ -93,7 +95,8 @@ public struct ModelDecoder {
   }
 
   private func kind(
-    _ number: UInt32, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int
+    _ number: UInt32, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int,
+    _ budget: MemoryBudget
   ) throws -> ModelKind {
     if number == ModelKinds.program {
       return .program(
@@ -102,10 +105,10 @@ public struct ModelDecoder {
         ) { try ProgramDecoder(weights: weights).decode($0) })
     }
     if let typeName = ModelKinds.pipelines[number] {
-      return .pipeline(try pipeline(typeName, bytes, range, depth: depth))
+      return .pipeline(try pipeline(typeName, bytes, range, depth: depth, budget))
     }
     if let typeName = ModelKinds.neuralNetworks[number] {
-      let layers = try NeuralNetworkDecoder(bytes).layers(
+      let layers = try NeuralNetworkDecoder(bytes, budget: budget).layers(
         range, descriptor: descriptor(of: number))
       return .neuralNetwork(
         NeuralNetwork(typeName: typeName, payload: Array(bytes[range]), layers: layers))
@@ -116,11 +119,12 @@ public struct ModelDecoder {
   }
 
   private func pipeline(
-    _ typeName: String, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int
+    _ typeName: String, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int,
+    _ budget: MemoryBudget
   ) throws -> Pipeline {
     var pipeline = Pipeline(typeName: typeName, models: [], names: [])
     if typeName == "pipeline" {
-      try children(of: &pipeline, bytes, range, depth: depth)
+      try children(of: &pipeline, bytes, range, depth: depth, budget)
       return pipeline
     }
     pipeline.isPresent = false
@@ -128,7 +132,7 @@ public struct ModelDecoder {
     while let field = try reader.next() {
       if field.number == 1, field.wireType == WireReader.delimited {
         pipeline.isPresent = true
-        try children(of: &pipeline, bytes, field.value, depth: depth + 1)
+        try children(of: &pipeline, bytes, field.value, depth: depth + 1, budget)
       } else {
         pipeline.wrapperUnknownFields.fields.append(
           UnknownFields.Field(
@@ -139,13 +143,14 @@ public struct ModelDecoder {
   }
 
   private func children(
-    of pipeline: inout Pipeline, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int
+    of pipeline: inout Pipeline, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int,
+    _ budget: MemoryBudget
   ) throws {
     var reader = WireReader(bytes, range, base: 0)
     while let field = try reader.next() {
       switch (field.number, field.wireType) {
       case (1, WireReader.delimited):
-        pipeline.models.append(try model(bytes, field.value, depth: depth + 1))
+        pipeline.models.append(try model(bytes, field.value, depth: depth + 1, budget))
       case (2, WireReader.delimited):
         guard let name = String(validating: bytes[field.value], as: UTF8.self) else {
           throw SpecError("a string is not valid UTF-8", offset: field.start)

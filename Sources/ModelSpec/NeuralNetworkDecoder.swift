@@ -6,8 +6,12 @@ import ModelGraph
 /// The walk follows the schema's descriptors, so that it knows every kind of layer.
 struct NeuralNetworkDecoder {
   private let bytes: UnsafeRawBufferPointer
+  private let budget: MemoryBudget
 
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(_ bytes: UnsafeRawBufferPointer, budget: MemoryBudget) {
+    self.bytes = bytes
+    self.budget = budget
+  }
 
   /// The layers of the network message in `range`, those of branches and loops after theirs.
   func layers(
@@ -36,6 +40,7 @@ struct NeuralNetworkDecoder {
     _ range: Range<Int>, _ descriptor: UnsafePointer<ProtobufCMessageDescriptor>,
     enclosing: [String], origin: Int, into layers: inout [NeuralNetworkLayer]
   ) throws(SpecError) {
+    try budget.take(NeuralNetworkLayer.self, at: range.lowerBound)
     var layer = NeuralNetworkLayer(
       name: "", type: "none", inputs: [], outputs: [], isUpdatable: false, enclosing: enclosing,
       weights: [])
@@ -102,6 +107,7 @@ struct NeuralNetworkDecoder {
   private func weight(
     _ range: Range<Int>, path: String, origin: Int
   ) throws(SpecError) -> NeuralNetworkWeight {
+    try budget.take(NeuralNetworkWeight.self, at: range.lowerBound)
     var floats = 0
     var halves = 0
     var raw = 0

@@ -12,7 +12,9 @@ public protocol WeightResolver: Sendable {
   ) throws -> any TensorSource
 }
 
-/// C program messages to the IR. The case of a oneof is the number of its field.
+/// C program messages to the IR.
+///
+/// The case of a oneof is the number of its field.
 struct ProgramDecoder {
   let weights: any WeightResolver
 
@@ -174,6 +176,13 @@ struct ProgramDecoder {
           try attribute($0.pointee.key, $0.pointee.value)
         }))
     type.unknownFields = unknownFields(message.base)
+    for (name, value) in type.attributes {
+      try value.forEachWeight { _ in
+        // Nothing that writes weight files looks for weights in types.
+        throw SpecError(
+          "the attribute \"\(name)\" of a tensor type lies in a weight file", kind: .unsupported)
+      }
+    }
     return type
   }
 

@@ -6,6 +6,7 @@ public struct SpecError: Error, Sendable, Equatable, CustomStringConvertible {
     case unsupported
   }
 
+  /// Which alternative it is.
   public var kind: Kind
   /// The specification or weight file, where known.
   public var path: String

@@ -6,6 +6,7 @@ public struct UnopenedWeights: WeightResolver {
   /// A resolver that opens no file.
   public init() {}
 
+  /// A tensor without bytes.
   public func source(
     for reference: BlobReference, elementType: ElementType, shape: [Int]
   ) throws -> any TensorSource {

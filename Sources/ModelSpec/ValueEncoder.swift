@@ -20,8 +20,8 @@ extension ProgramEncoder {
     case .tuple(let types):
       let tuple: UnsafeMutablePointer<CoreML__Specification__MILSpec__TupleType> = arena.make(
         core_ml__specification__milspec__tuple_type__init, unknown: unknown)
-      tuple.pointee.n_types = types.count
-      tuple.pointee.types = arena.list(types.map(valueType))
+      (tuple.pointee.n_types, tuple.pointee.types) = arena.repeated(
+        types, valueType)
       message.pointee.tupletype = tuple
       message.pointee.type_case.rawValue = 3
     case .dictionary(let key, let value):
@@ -47,18 +47,14 @@ extension ProgramEncoder {
       core_ml__specification__milspec__tensor_type__init, unknown: type.unknownFields)
     message.pointee.datatype.rawValue = UInt32(bitPattern: type.dataType.rawValue)
     message.pointee.rank = type.rank
-    message.pointee.n_dimensions = type.dimensions.count
-    message.pointee.dimensions = arena.list(type.dimensions.map(dimension))
-    message.pointee.n_attributes = type.attributes.count
-    message.pointee.attributes = arena.list(
-      type.attributes.map { name, value in
-        let entry:
-          UnsafeMutablePointer<CoreML__Specification__MILSpec__TensorType__AttributesEntry> =
-            arena.make(core_ml__specification__milspec__tensor_type__attributes_entry__init)
-        entry.pointee.key = arena.text(name)
-        entry.pointee.value = self.value(value)
-        return entry
-      })
+    (message.pointee.n_dimensions, message.pointee.dimensions) = arena.repeated(
+      type.dimensions, dimension)
+    (message.pointee.n_attributes, message.pointee.attributes) = arena.entries(
+      type.attributes, core_ml__specification__milspec__tensor_type__attributes_entry__init
+    ) {
+      $0.pointee.key = $1
+      $0.pointee.value = self.value($2)
+    }
     return message
   }
 
@@ -119,32 +115,30 @@ extension ProgramEncoder {
     case .tuple(let values):
       let tuple: UnsafeMutablePointer<CoreML__Specification__MILSpec__TupleValue> = arena.make(
         core_ml__specification__milspec__tuple_value__init, unknown: unknown)
-      tuple.pointee.n_values = values.count
-      tuple.pointee.values = arena.list(values.map(value))
+      (tuple.pointee.n_values, tuple.pointee.values) = arena.repeated(
+        values, value)
       message.pointee.tuple = tuple
       message.pointee.value_case.rawValue = 2
     case .list(let values):
       let list: UnsafeMutablePointer<CoreML__Specification__MILSpec__ListValue> = arena.make(
         core_ml__specification__milspec__list_value__init, unknown: unknown)
-      list.pointee.n_values = values.count
-      list.pointee.values = arena.list(values.map(value))
+      (list.pointee.n_values, list.pointee.values) = arena.repeated(
+        values, value)
       message.pointee.list = list
       message.pointee.value_case.rawValue = 3
     case .dictionary(let pairs):
       let dictionary: UnsafeMutablePointer<CoreML__Specification__MILSpec__DictionaryValue> =
         arena.make(core_ml__specification__milspec__dictionary_value__init, unknown: unknown)
-      dictionary.pointee.n_values = pairs.count
-      dictionary.pointee.values = arena.list(
-        pairs.map { pair in
-          let item:
-            UnsafeMutablePointer<CoreML__Specification__MILSpec__DictionaryValue__KeyValuePair> =
-              arena.make(
-                core_ml__specification__milspec__dictionary_value__key_value_pair__init,
-                unknown: pair.unknownFields)
-          item.pointee.key = pair.key.map(value)
-          item.pointee.value = pair.value.map(value)
-          return item
-        })
+      (dictionary.pointee.n_values, dictionary.pointee.values) = arena.repeated(pairs) { pair in
+        let item:
+          UnsafeMutablePointer<CoreML__Specification__MILSpec__DictionaryValue__KeyValuePair> =
+            arena.make(
+              core_ml__specification__milspec__dictionary_value__key_value_pair__init,
+              unknown: pair.unknownFields)
+        item.pointee.key = pair.key.map(value)
+        item.pointee.value = pair.value.map(value)
+        return item
+      }
       message.pointee.dictionary = dictionary
       message.pointee.value_case.rawValue = 4
     case .absent: break
@@ -164,42 +158,42 @@ extension ProgramEncoder {
       message.pointee.floats = arena.make(
         core_ml__specification__milspec__tensor_value__repeated_floats__init,
         unknown: listUnknown)
-      message.pointee.floats.pointee.n_values = values.count
-      message.pointee.floats.pointee.values = arena.array(values)
+      (message.pointee.floats.pointee.n_values, message.pointee.floats.pointee.values) =
+        arena.scalars(values)
     case .ints(let values):
       number = 2
       message.pointee.ints = arena.make(
         core_ml__specification__milspec__tensor_value__repeated_ints__init, unknown: listUnknown)
-      message.pointee.ints.pointee.n_values = values.count
-      message.pointee.ints.pointee.values = arena.array(values)
+      (message.pointee.ints.pointee.n_values, message.pointee.ints.pointee.values) = arena.scalars(
+        values)
     case .bools(let values):
       number = 3
       message.pointee.bools = arena.make(
         core_ml__specification__milspec__tensor_value__repeated_bools__init,
         unknown: listUnknown)
-      message.pointee.bools.pointee.n_values = values.count
-      message.pointee.bools.pointee.values = arena.array(values.map { $0 ? 1 : 0 })
+      (message.pointee.bools.pointee.n_values, message.pointee.bools.pointee.values) =
+        arena.scalars(values.map { $0 ? 1 : 0 })
     case .strings(let values):
       number = 4
       message.pointee.strings = arena.make(
         core_ml__specification__milspec__tensor_value__repeated_strings__init,
         unknown: listUnknown)
-      message.pointee.strings.pointee.n_values = values.count
-      message.pointee.strings.pointee.values = arena.array(values.map(arena.text))
+      (message.pointee.strings.pointee.n_values, message.pointee.strings.pointee.values) =
+        arena.scalars(values.map(arena.text))
     case .longInts(let values):
       number = 5
       message.pointee.longints = arena.make(
         core_ml__specification__milspec__tensor_value__repeated_long_ints__init,
         unknown: listUnknown)
-      message.pointee.longints.pointee.n_values = values.count
-      message.pointee.longints.pointee.values = arena.array(values)
+      (message.pointee.longints.pointee.n_values, message.pointee.longints.pointee.values) =
+        arena.scalars(values)
     case .doubles(let values):
       number = 6
       message.pointee.doubles = arena.make(
         core_ml__specification__milspec__tensor_value__repeated_doubles__init,
         unknown: listUnknown)
-      message.pointee.doubles.pointee.n_values = values.count
-      message.pointee.doubles.pointee.values = arena.array(values)
+      (message.pointee.doubles.pointee.n_values, message.pointee.doubles.pointee.values) =
+        arena.scalars(values)
     case .bytes(let values):
       number = 7
       message.pointee.bytes = arena.make(

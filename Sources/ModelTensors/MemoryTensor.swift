@@ -1,6 +1,8 @@
 /// A tensor held in memory.
 public struct MemoryTensor: TensorSource {
+  /// The type of the elements.
   public let elementType: ElementType
+  /// The sizes of the axes.
   public let shape: [Int]
   private let storage: [UInt8]
 
@@ -27,6 +29,7 @@ public struct MemoryTensor: TensorSource {
       elementType: elementType, shape: shape, bytes: values.withUnsafeBytes { Array($0) })
   }
 
+  /// Calls `body` with the packed bytes of the elements in `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
@@ -38,7 +41,9 @@ public struct MemoryTensor: TensorSource {
 
 /// A tensor of which only the type is known: its bytes were not opened.
 public struct AbsentTensor: TensorSource {
+  /// The type of the elements.
   public let elementType: ElementType
+  /// The sizes of the axes.
   public let shape: [Int]
 
   /// A tensor of this type and shape without data.
@@ -47,6 +52,7 @@ public struct AbsentTensor: TensorSource {
     self.shape = shape
   }
 
+  /// Calls `body` with the packed bytes of the elements in `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {

@@ -1,7 +1,9 @@
 /// The bytes of another tensor under another type and shape: flat packed indices as a tensor of
 /// `uint4`, a flat mask as one of `uint1`.
 public struct ReinterpretedTensor: TensorSource {
+  /// The type of the elements.
   public let elementType: ElementType
+  /// The sizes of the axes.
   public let shape: [Int]
   /// The tensor whose bytes these are; elements of at least a byte.
   public let base: any TensorSource
@@ -23,12 +25,14 @@ public struct ReinterpretedTensor: TensorSource {
     self.shape = shape
   }
 
+  /// Calls `body` with the packed bytes of the elements in `range`.
   public func withElements<R>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     try base.withElements(byteRange(range), body)
   }
 
+  /// Says that the pages behind `range` are not needed soon.
   public func release(_ range: Range<Int>) { base.release(byteRange(range)) }
 
   private func byteRange(_ range: Range<Int>) -> Range<Int> {

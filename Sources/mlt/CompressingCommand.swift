@@ -7,14 +7,20 @@ extension Option {
   /// Options of the commands that compress weights.
   static let compressing: [Option] =
     output + [
-      .value("min-elements", "N", "weights of at most N elements stay (2048); given, weights of "
-        + "rank 0 and 1 are taken too"),
-      .value("only", "PATTERN", "only these weights: a glob on the weight's or a consumer's name, "
-        + "or op:TYPE (repeatable)", repeatable: true),
-      .value("skip", "PATTERN", "not these weights; wins over --only (repeatable)",
+      .value(
+        "min-elements", "N",
+        "weights of at most N elements stay (2048); given, weights of "
+          + "rank 0 and 1 are taken too"),
+      .value(
+        "only", "PATTERN",
+        "only these weights: a glob on the weight's or a consumer's name, "
+          + "or op:TYPE (repeatable)", repeatable: true),
+      .value(
+        "skip", "PATTERN", "not these weights; wins over --only (repeatable)",
         repeatable: true),
       .value("function", "NAME", "only weights that this function uses"),
-      .value("target-os", "iOS15|iOS16|iOS17|iOS18|iOS26",
+      .value(
+        "target-os", "iOS15|iOS16|iOS17|iOS18|iOS26",
         "the version to write for (default: the lowest that can hold the scheme)"),
       .flag("strict", "a weight that must be skipped for its values is an error"),
       .flag("dry-run", "the ledger only, nothing is written"),
@@ -56,6 +62,11 @@ struct CompressingCommand {
     compressor.progress = { console.progress($0, label) }
     let loaded = try LoadedModel(path: input)
     let output = try self.output(arguments, input: input, container: loaded.container)
+    for option in ["report", "save-config"] {
+      guard let file = arguments.string(option) else { continue }
+      try FileOutput.check(
+        file, "--\(option)", against: [(input, "MODEL"), (output, "OUT")])
+    }
     let isDry = arguments.has("dry-run")
     let writer = isDry ? nil : try PackageWriter(output: output, force: arguments.has("force"))
     if let writer, writer.form == .specification, !loaded.weightFileNames.isEmpty {
@@ -109,6 +120,10 @@ struct CompressingCommand {
     let output = arguments.string("output") ?? defaultOutput(input, container.kind)
     if FileOutput.isSame(output, input) {
       throw UsageError("OUT is MODEL: the source is never written", hint: "choose another name")
+    }
+    if container.kind != .archive, FileOutput.isInside(output, folder: input) {
+      throw UsageError(
+        "OUT lies in MODEL: the source is never written", hint: "choose another place")
     }
     return output
   }

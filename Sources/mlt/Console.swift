@@ -1,3 +1,5 @@
+import ModelTensors
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -5,7 +7,6 @@
 #elseif canImport(Darwin)
   import Darwin
 #endif
-import ModelTensors
 
 /// Where a command's results, notes and progress go.
 struct Console: Sendable {
@@ -53,7 +54,9 @@ struct Console: Sendable {
     }
   }
 
-  /// Shows how far a long job is: a bar, on a terminal only. Nil `fraction` removes it.
+  /// Shows how far a long job is: a bar, on a terminal only.
+  ///
+  /// A `fraction` of nil removes it.
   func progress(_ fraction: Double?, _ label: String) {
     guard !isQuiet, isatty(STDERR_FILENO) == 1 else { return }
     guard let fraction else {

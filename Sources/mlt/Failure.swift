@@ -9,7 +9,7 @@ import ModelTensors
 struct Failure: Error {
   /// The exit code.
   var code: Int32
-  /// One word for scripts: `missing`, `malformed`, `unsupported`, `exists`, `system`, `usage` …
+  /// One word for scripts: `missing`, `malformed`, `unsupported`, `exists`, `system`, `usage` and so on.
   var kind: String
   var message: String
   var path: String

@@ -1,3 +1,5 @@
+import ModelFiles
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -6,13 +8,22 @@
 
 /// Small files that a command writes beside a model.
 enum FileOutput {
-  /// Writes text beside its place and renames it there.
+  /// Writes text so that the file appears complete or not at all; a device is written in place.
   static func write(_ text: String, to path: String) throws {
-    do {
-      try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
-    } catch {
-      throw Failure(
-        code: 74, kind: "system", message: "cannot be written: \(reason(error))", path: path)
+    try AtomicFile.write(Array(text.utf8), to: path, force: true)
+  }
+
+  /// Refuses a file in the place of a model, or in a package.
+  ///
+  /// - Parameter what: The option that names the file.
+  static func check(
+    _ path: String, _ what: String, against models: [(path: String, name: String)]
+  ) throws {
+    for (model, name) in models {
+      let isThere = isSame(path, model) || place(path) == place(model)
+      if isThere || isInside(path, folder: model) {
+        throw UsageError("\(what) would write to \(name)", hint: "choose another place")
+      }
     }
   }
 
@@ -24,13 +35,19 @@ enum FileOutput {
     return FileManager.default.fileExists(atPath: left) && resolve(left) == resolve(right)
   }
 
-  private static func reason(_ error: any Error) -> String {
-    guard let error = error as? CocoaError else { return "\(error)" }
-    switch error.code {
-    case .fileWriteNoPermission: return "permission denied"
-    case .fileWriteOutOfSpace: return "no space left on device"
-    case .fileNoSuchFile: return "no such folder"
-    default: return "error \(error.code.rawValue)"
-    }
+  /// The place that a path names, whether or not anything is there: its folder resolved.
+  static func place(_ path: String) -> String {
+    let url = URL(filePath: path)
+    let parent = url.deletingLastPathComponent().resolvingSymlinksInPath().standardizedFileURL
+    return parent.appending(path: url.lastPathComponent).path
+  }
+
+  /// Whether `path` lies in the folder `folder`, links resolved.
+  static func isInside(_ path: String, folder: String) -> Bool {
+    let parent = URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath()
+      .standardizedFileURL.path
+    let outer = URL(filePath: folder).resolvingSymlinksInPath().standardizedFileURL.path
+    let trimmed = { (path: String) in path.hasSuffix("/") ? path : path + "/" }
+    return trimmed(parent).hasPrefix(trimmed(outer))
   }
 }

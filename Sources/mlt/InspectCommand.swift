@@ -30,18 +30,50 @@ enum InspectCommand: Command {
       throw UsageError("-o goes with --tensor", hint: "--tensor NAME -o FILE.npy")
     }
     let readsWeights = arguments.has("weights") || arguments.has("tensor")
-    let loaded = try load(path, readingWeights: readsWeights)
+    let loaded: LoadedModel
+    do {
+      loaded = try LoadedModel(path: path, readingWeights: readsWeights)
+    } catch let error as SpecError {
+      // The data file of a bundle is never a specification.
+      guard let report = try compiledReport(path, arguments) else { throw error }
+      try show(report, nil, arguments, console)
+      return 0
+    }
     if let tensor = arguments.string("tensor") {
       return try InspectTensor(loaded: loaded, path: path, name: tensor).run(arguments, console)
     }
     var report = try ModelReport(
-      loaded, readingWeights: arguments.has("weights"), parallel: console.parallel)
+      loaded, readingWeights: arguments.has("weights"), parallel: console.parallel,
+      progress: { console.progress($0, "reading weights") })
+    console.progress(nil, "")
     if let function = arguments.string("function") {
       try report.keep(function: function, path: path)
     }
     let operations =
       arguments.has("ops")
       ? OperationFact.operations(of: loaded.model, functions: report.functions.map(\.name)) : nil
+    try show(report, operations, arguments, console)
+    return 0
+  }
+
+  /// The report of a compiled bundle; nil for a model that is none.
+  private static func compiledReport(
+    _ path: String, _ arguments: Arguments
+  ) throws -> ModelReport? {
+    let container = try ModelContainer.open(path: path, readingWeights: false)
+    guard container.contents == .compiled else { return nil }
+    for option in ["tensor", "weights", "ops"] where arguments.has(option) {
+      throw Failure(
+        code: 2, kind: "unsupported", message: "--\(option) does not work on compiled bundles",
+        path: path, hint: "inspect the model that it was compiled from")
+    }
+    return try ModelReport(compiled: container)
+  }
+
+  private static func show(
+    _ report: ModelReport, _ operations: [OperationFact]?, _ arguments: Arguments,
+    _ console: Console
+  ) throws {
     if console.isJSON {
       try console.print(InspectJSON.document(report, operations: operations))
     } else {
@@ -49,19 +81,6 @@ enum InspectCommand: Command {
         report: report, listsWeights: arguments.has("weights"), operations: operations
       ).lines
       try console.print(lines.joined(separator: "\n"))
-    }
-    return 0
-  }
-
-  private static func load(_ path: String, readingWeights: Bool) throws -> LoadedModel {
-    do {
-      return try LoadedModel(path: path, readingWeights: readingWeights)
-    } catch let error as SpecError {
-      let container = try? ModelContainer.open(path: path, readingWeights: false)
-      guard container?.contents == .compiled else { throw error }
-      throw Failure(
-        code: 2, kind: "unsupported", message: "compiled bundles cannot be inspected", path: path,
-        hint: "inspect the model that it was compiled from")
     }
   }
 }

@@ -27,6 +27,7 @@ struct InspectTensor {
     }
     let output = arguments.string("output")
     if let output {
+      try FileOutput.check(output, "--output", against: [(path, "MODEL")])
       try NpyWriter.write(tensor: source, to: output, force: arguments.has("force"))
     }
     let first = try WeightValues.first(16, of: source)

@@ -90,7 +90,8 @@ enum LedgerText {
         "specification version \(ledger.version.before) → \(ledger.version.after): \(reason)")
     }
     guard ledger.hasCompressed else {
-      let why = ledger.rows.isEmpty ? "the model holds no weights that can be compressed" : "see above"
+      let why =
+        ledger.rows.isEmpty ? "the model holds no weights that can be compressed" : "see above"
       return lines + ["nothing was compressed: \(why)"]
     }
     var line = "\(totals.compressed) of \(totals.weights) weights compressed, "

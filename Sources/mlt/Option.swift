@@ -79,7 +79,8 @@ struct Arguments: Sendable {
         continue
       }
       guard let value = inline ?? rest.popFirst() else {
-        throw UsageError("option --\(option.name) needs a value: --\(option.name) \(option.value ?? "")")
+        throw UsageError(
+          "option --\(option.name) needs a value: --\(option.name) \(option.value ?? "")")
       }
       if let choices = option.choices, !choices.contains(value) {
         throw UsageError(
@@ -147,7 +148,7 @@ struct Arguments: Sendable {
   static func nearest(to word: String, in candidates: [String]) -> String? {
     let ranked = candidates.map { (name: $0, distance: editDistance(word, $0)) }
     guard let best = ranked.min(by: { $0.distance < $1.distance }),
-      best.distance <= max(1, word.count / 3)
+      best.distance <= max(1, word.count / 3), best.distance < word.count
     else { return nil }
     return best.name
   }
@@ -162,7 +163,8 @@ func editDistance(_ left: String, _ right: String) -> Int {
     var row = [i]
     for j in 1...max(b.count, 1) where j <= b.count {
       let previous = rows[rows.count - 1]
-      var best = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1))
+      var best = min(
+        previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1))
       if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] {
         best = min(best, rows[rows.count - 2][j - 2] + 1)
       }

@@ -18,6 +18,10 @@ enum PackCommand: Command {
       throw Failure(
         code: 2, kind: "unsupported", message: "is an archive already", path: model)
     }
+    if FileOutput.isInside(output, folder: model) {
+      throw UsageError(
+        "OUT lies in MODEL: the source is never written", hint: "choose another place")
+    }
     try Archive.pack(model, to: output, force: arguments.has("force"))
     try report(console, command: name, input: model, output: output)
     return 0

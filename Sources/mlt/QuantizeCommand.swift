@@ -10,8 +10,10 @@ enum QuantizeCommand: Command {
   static let options =
     [
       Option.value("bits", "8|4|16", "bits per weight (8)"),
-      .value("mode", "symmetric|affine", "range around zero, or from minimum to maximum "
-        + "(symmetric)"),
+      .value(
+        "mode", "symmetric|affine",
+        "range around zero, or from minimum to maximum "
+          + "(symmetric)"),
       .flag("unsigned", "codes from 0 upwards with a zero point"),
       .value("granularity", "channel|tensor|block", "what shares a scale (channel)"),
       .value("block-size", "N", "input channels per block (32)"),

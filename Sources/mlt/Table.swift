@@ -40,7 +40,9 @@ struct Table {
 /// Numbers as a person reads them.
 enum Human {
   /// Bytes in decimal units with three digits: `37 B`, `1.05 MB`.
-  static func bytes(_ count: Int) -> String { scaled(Double(count), ["B", "kB", "MB", "GB", "TB"]) }
+  static func bytes(_ count: Int) -> String {
+    scaled(Double(count), ["B", "kB", "MB", "GB", "TB"])
+  }
 
   /// A count in decimal units: `812`, `4.19 M`.
   static func count(_ count: Int) -> String {

@@ -5,7 +5,10 @@ enum Toolchain {
   static let version = "0.1.0"
 
   static let commands: [any Command.Type] = [
-    InspectCommand.self, QuantizeCommand.self, PackCommand.self, UnpackCommand.self,
+    InspectCommand.self, QuantizeCommand.self, PalettizeCommand.self, PruneCommand.self,
+    CompressCommand.self,
+    DecompressCommand.self,
+    PackCommand.self, UnpackCommand.self,
   ]
 
   static var help: String {

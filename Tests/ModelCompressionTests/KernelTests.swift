@@ -154,13 +154,13 @@ import Testing
       let signal: Double
       if half {
         mlt_fit_run16(level.rawValue, halves, values.count, affine, Int32(MLT_MOMENTS), &fit)
-        signal = mlt_encode_run16(level.rawValue, halves, values.count, affine, 5, &codes)
+        signal = mlt_encode_run16(level.rawValue, halves, values.count, affine, 0, 5, &codes)
         var plain = mlt_fit()
         mlt_fit_run16(level.rawValue, halves, values.count, affine, 0, &plain)
         #expect(plain.error == fit.error && plain.worst == fit.worst)
       } else {
         mlt_fit_run32(level.rawValue, singles, values.count, affine, Int32(MLT_MOMENTS), &fit)
-        signal = mlt_encode_run32(level.rawValue, singles, values.count, affine, 5, &codes)
+        signal = mlt_encode_run32(level.rawValue, singles, values.count, affine, 0, 5, &codes)
       }
       #expect(
         codes.dropLast().elementsEqual(expected.codes.map { UInt8(truncatingIfNeeded: $0 + 5) }))

@@ -104,7 +104,7 @@ public struct LookupTensor: TensorSource {
     guard lut.shape.count == 1, bits <= 8, entries == 1 << bits,
       let type = ElementType.unsigned(bits: bits)
     else { throw .malformed("lut of shape \(lut.shape) is no vector of 2, 4, 16, 64 or 256") }
-    let flat = ReshapedTensor(
+    let flat = try ReshapedTensor(
       lut, shape: [Int](repeating: 1, count: shape.count) + [entries, 1])
     try self.init(
       indices: ReinterpretedTensor(packedIndices, as: type, shape: shape), lut: flat)
@@ -231,24 +231,4 @@ public struct LookupTensor: TensorSource {
       }
     }
   }
-}
-
-/// The same elements under another shape of as many.
-struct ReshapedTensor: TensorSource {
-  let source: any TensorSource
-  let shape: [Int]
-  var elementType: ElementType { source.elementType }
-
-  init(_ source: any TensorSource, shape: [Int]) {
-    self.source = source
-    self.shape = shape
-  }
-
-  func withElements<R>(
-    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
-  ) throws -> R {
-    try source.withElements(range, body)
-  }
-
-  func release(_ range: Range<Int>) { source.release(range) }
 }

@@ -30,7 +30,7 @@ public struct PaletteSettings: Sendable, Hashable {
 
   /// Bits of an index: 1, 2, 3, 4, 6 or 8.
   public var bits: Int
-  /// How entries are chosen.
+  /// How the entries of a table are chosen.
   public var mode: Mode
   /// Consecutive entries along `vectorAxis` that share an index.
   public var clusterDimension: Int

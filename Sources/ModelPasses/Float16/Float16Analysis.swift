@@ -38,6 +38,9 @@ struct Float16Analysis {
   private(set) var keptOutputs: Set<String> = []
 
   private let constants: [String: Value]
+  /// Float32 values that `constexpr` operations decode; a cast behind one would undo the
+  /// compression and is no constant.
+  private let decoded: Set<String>
 
   /// - Parameter kept: Constants that another block needs in float32.
   init(
@@ -52,12 +55,15 @@ struct Float16Analysis {
     defUse = DefUse(inputs: function.inputs, block: block)
     demands = [Demand](repeating: Demand(), count: defUse.definitions.count)
     var constants: [String: Value] = [:]
+    var decoded: Set<String> = []
     block.forEachOperation { operation, _ in
+      if operation.isConstexpr { decoded.formUnion(operation.outputs.map(\.name)) }
       if operation.isConst, let output = operation.outputs.first {
         constants[output.name] = operation.attributes["val"]
       }
     }
     self.constants = constants
+    self.decoded = decoded
     let types = Dictionary(
       defUse.definitions.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
     if settings.function == nil || settings.function == name {
@@ -141,13 +147,20 @@ struct Float16Analysis {
     var stubborn: Set<String> = []
     for (name, argument) in operation.inputs where isFloat32(argument, types) {
       guard let input = definition.input(name) else { return nil }
-      guard OperationTable.acceptsFloat16(
-        operation: operation.type, version: version, input: name)
+      guard
+        OperationTable.acceptsFloat16(
+          operation: operation.type, version: version, input: name)
       else {
         // A fixed float32 parameter stays; one that shares its type with others decides for all.
         if let variable = input.typeVariable { stubborn.insert(variable) }
         if input.typeVariable == nil && !input.isConst { return nil }
         continue
+      }
+      if let weight = argument.bindings.compactMap(\.name).first(where: decoded.contains) {
+        notes.append(
+          "\(functionName)/\(operation.name): \(weight) is a compressed fp32 weight: "
+            + "the operation stays fp32")
+        return nil
       }
       switch Float16Rules.constants(
         argument, of: operation, input: name, constants: constants)

@@ -26,14 +26,17 @@ public struct Float16Pass: CompressionPass {
   }
 
   /// 6; 7 for float16 inputs and outputs.
-  public var minimumVersion: (version: Int, reason: String) {
+  public var requirement: VersionRequirement {
     changesInterface
-      ? (7, "float16 inputs and outputs need iOS16") : (6, "ML Programs need iOS15")
+      ? VersionRequirement(7, "float16 inputs and outputs need iOS16") : .program
   }
 
+  /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .own }
+  /// The hint when a refusal is an error; nil where it is a skip.
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 
+  /// Changes the model before its constants are looked at; returns notes.
   public mutating func rewrite(
     _ model: inout Model, settings: CompressionSettings
   ) throws -> [String] {
@@ -67,7 +70,7 @@ public struct Float16Pass: CompressionPass {
     try model.updateEachProgram { model, place in
       guard var program = model.program else { return }
       try program.apply(patches[place] ?? [])
-      if changesInterface { 
+      if changesInterface {
         Float16Interface.change(&model, &program, keeping: keptOutputs[place] ?? [:])
       }
       model.program = program
@@ -96,9 +99,13 @@ public struct Float16Pass: CompressionPass {
     }
   }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float32 else {
       return .skip("is \(constant.elementType.rawValue), not fp32")
+    }
+    guard constant.encoding.isDense else {
+      return .skip("is compressed (\(constant.encoding.name)); casts follow it")
     }
     let modes = constant.sites.map { site in
       selected[
@@ -122,15 +129,18 @@ public struct Float16StoragePass: CompressionPass {
   /// A pass with this setting.
   public init(clamps: Bool = false) { self.clamps = clamps }
 
-  public var minimumVersion: (version: Int, reason: String) {
-    (7, "float16 storage needs constexpr_cast (iOS16)")
-  }
+  /// Which constants the pass is asked about.
   public var selection: CandidateSelection { .anySize }
+  /// The hint when a refusal is an error; nil where it is a skip.
   public var refusalHint: String? { "--clamp stores the nearest float16 values" }
 
+  /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float32 else {
       return .skip("is \(constant.elementType.rawValue), not fp32")
+    }
+    guard constant.encoding.isDense else {
+      return .skip("is compressed already (\(constant.encoding.name))")
     }
     return .encode(HalfRecipe(clamps: clamps, form: .cast(version: version)))
   }

@@ -22,6 +22,13 @@ struct HalfRecipe: WeightRecipe {
     }
   }
 
+  var requirement: VersionRequirement {
+    switch form {
+    case .dense: .program
+    case .cast: VersionRequirement(7, "float16 storage needs constexpr_cast (iOS16)")
+    }
+  }
+
   var identity: String { clamps ? description + " clamped" : description }
 
   func prepare(_ source: any TensorSource, parallel: Parallel) throws -> RecipePreparation {

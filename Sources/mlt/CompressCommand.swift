@@ -1,0 +1,155 @@
+import ModelCompression
+import ModelFiles
+import ModelPasses
+import ModelSpec
+
+/// Configurations and recipes.
+enum CompressCommand: Command {
+  static let name = "compress"
+  static let summary = "compress by a configuration, or to a size with schemes chosen per weight"
+  static let options =
+    [
+      Option.value(
+        "config", "FILE",
+        "YAML or JSON with coremltools' keys and option names; a list "
+          + "of documents applies in order"),
+      .value("target-bits", "B", "choose schemes per weight for B bits per parameter"),
+      .value("target-size", "SIZE", "choose schemes per weight for a model of SIZE: 5MB, 800kB"),
+      .value("menu", "NAMES", "schemes to choose from, such as int8,lut4,sparse75 (default: all)"),
+      .value("save-config", "FILE", "write the chosen recipe as a configuration"),
+    ] + Option.compressing
+  static let discussion = """
+    One of --config, --target-bits and --target-size. A configuration says which scheme goes to
+    which weight: op_name_configs before op_type_configs before global_config; names may be globs
+    or /regular expressions/; null keeps a weight. A target tries every scheme of the menu on
+    every weight and takes those of least squared error per byte saved. Without -o OUT stands
+    beside MODEL with -compressed behind its name.
+    """
+
+  static func run(_ arguments: Arguments, _ console: Console) throws -> Int32 {
+    let given = ["config", "target-bits", "target-size"].filter(arguments.has)
+    guard given.count == 1 else {
+      throw UsageError(
+        given.isEmpty
+          ? "one of --config, --target-bits and --target-size is needed"
+          : "--\(given[0]) does not go with --\(given[1])")
+    }
+    for option in ["menu", "save-config"] where given[0] == "config" && arguments.has(option) {
+      throw UsageError("--\(option) goes with --target-bits or --target-size")
+    }
+    return given[0] == "config"
+      ? try configured(arguments, console) : try chosen(arguments, console)
+  }
+
+  private static func configured(_ arguments: Arguments, _ console: Console) throws -> Int32 {
+    let file = arguments.string("config") ?? ""
+    let configs: [CompressionConfig]
+    do {
+      let mapped = try MappedFile(path: file)
+      configs = try CompressionConfig.documents(mapped.withBytes { Array($0) })
+    } catch let error as ConfigError {
+      throw Failure(code: 64, kind: "usage", message: error.description, path: file)
+    }
+    let command = CompressingCommand(
+      name: name, suffix: "-compressed", passSettings: [("config", .string(file))])
+    return try command.run(arguments, console) { loaded, writer, compressor in
+      try compressor.run(configs.map { ConfigPass($0) }, on: loaded, to: writer)
+    }
+  }
+
+  private static func chosen(_ arguments: Arguments, _ console: Console) throws -> Int32 {
+    let names = arguments.string("menu")?.split(separator: ",").map(String.init)
+    let menu = try names.map(MenuScheme.menu) ?? MenuScheme.all
+    let bits = try arguments.string("target-bits").map(parseBits)
+    let size = try arguments.string("target-size").map(parseSize)
+    let command = CompressingCommand(
+      name: name, suffix: "-compressed",
+      passSettings: [
+        ("target_bits", .optional(bits)), ("target_size", .optional(size)),
+        ("menu", .strings(menu.map(\.name))),
+      ])
+    return try command.run(arguments, console) { loaded, writer, compressor in
+      let search = RecipeSearch(
+        menu: menu, settings: compressor.settings, parallel: compressor.parallel)
+      let forms = try search.measure(loaded)
+      let recipe =
+        try bits.map { try choose(forms, .bits($0)) }
+        ?? fitted(forms, size: size ?? 0, loaded, compressor)
+      if let file = arguments.string("save-config") {
+        try FileOutput.write(recipe.configuration, to: file)
+      }
+      if !console.isJSON {
+        for line in lines(recipe) { try console.print(line) }
+      }
+      return try compressor.run(recipe.pass, on: loaded, to: writer)
+    }
+  }
+
+  private static func choose(
+    _ forms: MeasuredForms, _ goal: RecipeSearch.Goal
+  ) throws -> ChosenRecipe {
+    guard let recipe = forms.choose(goal) else {
+      throw Failure(
+        code: 1, kind: "refused",
+        message:
+          "no recipe of the menu is that small: \(Human.bytes(forms.leastBytes)) is the least "
+          + "for the weights that can be compressed", path: "")
+    }
+    return recipe
+  }
+
+  /// The recipe whose written model keeps to `size`: what the model takes beside the candidates is
+  /// measured with a dry run, and the room for them narrowed until it fits.
+  private static func fitted(
+    _ forms: MeasuredForms, size: Int, _ loaded: LoadedModel, _ compressor: Compressor
+  ) throws -> ChosenRecipe {
+    var room = size
+    for _ in 0..<12 {
+      let recipe = try choose(forms, .bytes(room))
+      let written = try compressor.run(recipe.pass, on: loaded, to: nil).writtenBytes
+      let total = written ?? loaded.container.totalBytes
+      if total <= size { return recipe }
+      room = min(room, recipe.bytes) - (total - size)
+      if room <= 0 { break }
+    }
+    return try choose(forms, .bytes(max(0, room)))
+  }
+
+  private static func parseBits(_ text: String) throws -> Double {
+    guard let bits = Double(text), bits > 0, bits <= 64 else {
+      throw UsageError("--target-bits is a number of bits per parameter, such as 4.2")
+    }
+    return bits
+  }
+
+  /// `5MB`, `800 kB`, `1.5GB`, `12345`; also MiB and the like.
+  private static func parseSize(_ text: String) throws -> Int {
+    let digits = text.prefix { "0123456789.".contains($0) }
+    let unit = text.dropFirst(digits.count).trimmingPrefix(" ").lowercased()
+    let factors: [String: Double] = [
+      "": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1_048_576,
+      "gib": 1_073_741_824,
+    ]
+    guard let number = Double(digits), let factor = factors[unit], number > 0,
+      number * factor < 1e15
+    else { throw UsageError("--target-size is a size such as 5MB, not \"\(text)\"") }
+    return Int(number * factor)
+  }
+
+  private static func lines(_ recipe: ChosenRecipe) -> [String] {
+    var counts: [(name: String, weights: Int, bytes: Int)] = []
+    for entry in recipe.entries {
+      let name = entry.scheme?.name ?? "as it is"
+      if let place = counts.firstIndex(where: { $0.name == name }) {
+        counts[place].weights += 1
+        counts[place].bytes += entry.bytes
+      } else {
+        counts.append((name, 1, entry.bytes))
+      }
+    }
+    var table = Table(
+      ["recipe", "weights", "bytes"], alignments: [.left, .right, .right])
+    for row in counts { table.add([row.name, "\(row.weights)", Human.bytes(row.bytes)]) }
+    return table.lines(indent: 0) + [""]
+  }
+}
