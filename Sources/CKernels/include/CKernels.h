@@ -135,8 +135,8 @@ size_t mlt_kmeans_coarse_count(size_t n);
 // Returns 0 when there are too few edges or there is no memory, else 1.
 int mlt_kmeans_open(const double *s0, const double *s1, size_t m, size_t k, double loss, int level,
                     double *lambda, uint8_t *open);
-// mlt_kmeans_solve for very many values, of which most are merged where no boundary can be; returns 0 when
-// that would not help, else 1.
+// mlt_kmeans_solve for very many values, most of which are merged where no boundary can be.
+// Returns 0 when that would not help, else 1.
 int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, size_t n, size_t k,
                        double guess, int level, uint32_t *bounds);
 
