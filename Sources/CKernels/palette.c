@@ -357,3 +357,17 @@ mlt_masked_sums mlt_magnitude_sums16(const uint64_t *bins, uint32_t cut, uint64_
   }
   return sums;
 }
+
+void mlt_keep_largest(const uint32_t *magnitudes, size_t inner, size_t size, size_t gone,
+                      uint8_t *flags) {
+  for (size_t position = 0; position < inner; position++) {
+    const uint32_t *start = magnitudes + position;
+    for (size_t one = 0; one < size; one++) {
+      uint32_t value = start[one * inner];
+      size_t less = 0;
+      for (size_t other = 0; other < one; other++) less += start[other * inner] < value;
+      for (size_t other = one + 1; other < size; other++) less += start[other * inner] <= value;
+      flags[one * inner + position] = less >= gone && value != 0;
+    }
+  }
+}

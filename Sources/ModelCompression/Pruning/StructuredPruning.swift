@@ -1,3 +1,4 @@
+import CKernels
 import ModelTensors
 import Synchronization
 
@@ -9,6 +10,18 @@ private final class SharedMask: Sendable {
 
   /// Sets the bits of the elements of `range` whose flag is not 0.
   func set(_ range: Range<Int>, _ flags: UnsafePointer<UInt8>) {
+    if range.lowerBound % 8 == 0 {
+      withScratch(UInt8.self, range.count / 8 + 8) { packed in
+        guard let base = packed.baseAddress else { return }
+        mlt_pack_codes(KernelLevel.current.rawValue, flags, range.count, 1, base)
+        bytes.withLock { bytes in
+          for index in 0..<(range.count + 7) / 8 {
+            bytes[range.lowerBound / 8 + index] |= base[index]
+          }
+        }
+      }
+      return
+    }
     bytes.withLock { bytes in
       for index in 0..<range.count where flags[index] != 0 {
         let place = range.lowerBound + index
@@ -59,20 +72,12 @@ extension PruneJob {
           let first = block * view.size * inner
           let size = min(view.size, piece.elements.count / inner - block * view.size)
           let gone = max(0, zeros - (view.size - size))
+          if size <= 32 {
+            mlt_keep_largest(magnitudes + first, inner, size, gone, flags + first)
+            continue
+          }
           for position in 0..<inner {
             let start = first + position
-            if size <= 16 {
-              for one in 0..<size {
-                let value = magnitudes[start + one * inner]
-                var less = 0
-                for other in 0..<size {
-                  let rival = magnitudes[start + other * inner]
-                  if rival < value || (rival == value && other > one) { less &+= 1 }
-                }
-                flags[start + one * inner] = less >= gone && value != 0 ? 1 : 0
-              }
-              continue
-            }
             for one in 0..<size { order[one] = one }
             order[..<size].sort { one, other in
               let (left, right) = (
