@@ -54,7 +54,8 @@ mlt_masked_sums mlt_code_sums32(const uint32_t *data, const uint8_t *codes, size
     double distance = (double)value - (double)table[codes[i]];
     signal[i & 3] += (double)value * value;
     error[i & 3] += distance * distance;
-    float size = (float)(distance < 0 ? -distance : distance), magnitude = value < 0 ? -value : value;
+    float size = (float)(distance < 0 ? -distance : distance);
+    float magnitude = value < 0 ? -value : value;
     worst = size > worst ? size : worst;
     peak = magnitude > peak ? magnitude : peak;
   }

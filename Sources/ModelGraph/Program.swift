@@ -188,6 +188,12 @@ public enum Opset {
     "CoreML\(specificationVersion - 1)"
   }
 
+  /// The system that first reads a specification version, `iOS15` for 6 … `iOS26` for 10.
+  public static func system(specificationVersion: Int) -> String {
+    specificationVersion >= 10
+      ? "iOS\(specificationVersion + 16)" : "iOS\(specificationVersion + 9)"
+  }
+
   /// The specification version of an opset's name, or nil.
   public static func specificationVersion(_ name: String) -> Int? {
     guard name.hasPrefix("CoreML"), let number = Int(name.dropFirst(6)), number >= 5, number < 100

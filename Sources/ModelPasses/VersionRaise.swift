@@ -18,11 +18,13 @@ enum VersionRaise {
     if let target {
       guard target >= before else {
         throw PassError.usage(
-          "--target-os asks for specification version \(target), the model has \(before)")
+          "--target-os \(Opset.system(specificationVersion: target)) reads specification version "
+            + "\(target), the model has \(before)")
       }
       guard target >= minimum.version else {
         throw PassError.usage(
-          "--target-os asks for specification version \(target), but \(minimum.reason)")
+          "--target-os \(Opset.system(specificationVersion: target)) is too early: "
+            + minimum.reason)
       }
     }
     let after = max(before, minimum.version, target ?? 0)

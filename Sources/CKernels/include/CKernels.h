@@ -118,7 +118,8 @@ void mlt_narrow_measured(int level, const uint32_t *data, size_t n, float limit,
                          mlt_narrow_sums *sums);
 
 // Scalar k-means. Prefix sums of weights and of weighted values, n + 1 each, of n distinct values
-// in rising order; `bounds` receives k + 1 rising positions, segment i is bounds[i] ..< bounds[i+1].
+// in rising order; `bounds` receives k + 1 rising positions, segment i is bounds[i] ..<
+// bounds[i + 1].
 // `guess` is the Lagrange multiplier to try first. With k >= n the last segments are empty.
 typedef struct {
   double *best;                           // n + 1
@@ -134,8 +135,8 @@ size_t mlt_kmeans_coarse_count(size_t n);
 // Returns 0 when there are too few edges or there is no memory, else 1.
 int mlt_kmeans_open(const double *s0, const double *s1, size_t m, size_t k, double loss, int level,
                     double *lambda, uint8_t *open);
-// mlt_kmeans_solve for very many values, of which most are merged where no boundary can be; returns 0 when
-// that would not help, else 1.
+// mlt_kmeans_solve for very many values, most of which are merged where no boundary can be.
+// Returns 0 when that would not help, else 1.
 int mlt_kmeans_windows(const float *values, const double *s0, const double *s1, size_t n, size_t k,
                        double guess, int level, uint32_t *bounds);
 
@@ -147,10 +148,10 @@ uint32_t mlt_peak32(int level, const uint32_t *data, size_t n);
 void mlt_histogram16(const uint16_t *data, size_t n, uint32_t *bins);
 void mlt_histogram8(const uint8_t *data, size_t n, uint32_t *bins);
 // The distinct halves of a histogram in rising order, -0 with +0, the bins cleared; no magnitude
-// exceeds `peak`. Returns their number, at most 2 * peak + 1.
+// exceeds `peak`. Returns how many there are, at most 2 * peak + 1.
 size_t mlt_sorted16(int level, uint32_t *bins, uint32_t peak, float *values,
                     uint32_t *counts);
-// Singles as unsigned keys in the order of the values, -0 as +0; sorted; and their distinct values.
+// Singles as unsigned keys in the order of the values, -0 as +0; sorted; their distinct values.
 void mlt_order_keys32(const uint32_t *data, size_t n, uint32_t *keys);
 void mlt_sort32(uint32_t *keys, uint32_t *other, size_t n);
 size_t mlt_sorted32(const uint32_t *keys, size_t n, float *values, uint32_t *counts);
