@@ -167,23 +167,15 @@ public struct Compressor: Sendable {
   /// A model without programs at its own version, or at the one asked for.
   private func unraised(_ model: Model, _ pass: any CompressionPass) throws -> Planned {
     var model = model
-    let before = model.specificationVersion
-    var version = Ledger.VersionChange(before: before, after: before)
-    if let target = settings.targetVersion {
-      guard target >= before else {
-        throw PassError.usage(
-          "--target-os asks for specification version \(target), the model has \(before)")
-      }
-      version.raise(to: VersionRequirement(target, "--target-os"))
-      model.specificationVersion = version.after
-    }
+    let (version, notes) = try VersionRaise.apply(
+      to: &model, minimum: VersionRequirement(0, ""), target: settings.targetVersion)
     let index = try ConstantIndex(model)
     return Planned(
       model: model, index: index,
       plan: CompressionPlan(
         index: index, filter: CandidateFilter(settings: settings, pass: pass),
         version: version.after),
-      ledger: Ledger(version: version, rows: [], notes: []))
+      ledger: Ledger(version: version, rows: [], notes: notes))
   }
 
   /// The hint of the error that a refused weight is, or nil when it is skipped.

@@ -48,7 +48,7 @@ public struct PaletteSettings: Sendable, Hashable {
   /// 4-bit k-means of scalars unless said otherwise.
   public init(
     bits: Int = 4, mode: Mode = .kmeans, clusterDimension: Int = 1, vectorAxis: Int = 0,
-    scaleAxis: Int? = nil, tableQuantization: TableQuantization? = nil, restarts: Int = 3,
+    scaleAxis: Int? = nil, tableQuantization: TableQuantization? = nil, restarts: Int = 8,
     seed: UInt64 = 0
   ) {
     self.bits = bits
