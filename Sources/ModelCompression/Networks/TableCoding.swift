@@ -45,6 +45,22 @@ public struct TableCoding: Sendable {
     let collector = ValueCollector(
       reader: GroupReader(source: source, layout: layout, mask: nil), format: .single,
       level: .current)
+    if entries == .kmeans, values.count >= BinnedSingles.leastElements {
+      switch try binned(collector.reader, bits: bits, parallel) {
+      case .special:
+        return .refused(reason: "holds \(try SpecialValues.count(source, parallel: parallel))")
+      case .centroids(let centroids):
+        var tables = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
+        tables.used = [centroids.count]
+        for (entry, value) in centroids.enumerated() { tables.entries[entry] = Float(value) + 0 }
+        let codes = try codes(of: source, tables, parallel)
+        return .coded(
+          TableCoding(
+            codes: HighFirstPacking.packed(codes, bits: bits), bits: bits, table: tables.entries,
+            sums: try sums(of: values, codes, tables.entries, parallel)))
+      case .unsuitable: break
+      }
+    }
     let found = Mutex<(tables: PaletteTables, sums: ErrorSums)?>(nil)
     let isFinite = try collector.forEachGroup(
       parallel: parallel, spaces: ObjectPool { ValueSpace() }
@@ -64,6 +80,31 @@ public struct TableCoding: Sendable {
       TableCoding(
         codes: HighFirstPacking.packed(codes, bits: tables.bits), bits: tables.bits,
         table: tables.entries, sums: sums))
+  }
+
+  /// The optimal entries for many values, which are not sorted.
+  private static func binned(
+    _ reader: GroupReader, bits: Int, _ parallel: Parallel
+  ) throws -> BinnedSingles.Outcome {
+    try BinnedSingles(reader: reader, level: .current, parallel: parallel)
+      .cluster(0, clusters: 1 << bits, space: ValueSpace())
+  }
+
+  /// The error of values that decode to the entries of their codes.
+  private static func sums(
+    of values: [Float], _ codes: [UInt8], _ table: [Float], _ parallel: Parallel
+  ) throws -> ErrorSums {
+    let pieces = ElementPieces(values.count, elements: 1 << 18)
+    let parts = try filledArray(repeating: ErrorSums(), count: pieces.count) { parts in
+      try parallel.forEach(pieces.count) { piece in
+        var sums = ErrorSums()
+        for index in pieces[piece] {
+          sums.add(Double(values[index]), decoded: Double(table[Int(codes[index])]))
+        }
+        parts.pointer[piece] = sums
+      }
+    }
+    return PaletteJob.total(parts)
   }
 
   /// The table of the values in `space`; nil when they are too many for unique entries.
