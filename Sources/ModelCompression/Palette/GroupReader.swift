@@ -15,7 +15,9 @@ struct GroupReader: Sendable {
   /// Elements that are read at once.
   static let pieceElements = 1 << 18
   /// Elements gathered at once where groups are not contiguous.
-  private static let gatheredElements = 1 << 22
+  private static let gatheredElements = 1 << 21
+  /// Above this size pages are given back after a first pass, group by group.
+  private static let releaseBytes = 4 << 20
 
   typealias Feed = ((UnsafeRawPointer, Int) throws -> Void) throws -> Void
 
@@ -43,7 +45,7 @@ struct GroupReader: Sendable {
   func runs(_ group: Int) -> [Range<Int>] { positions[group] }
 
   /// Whether pages are given back after a first pass.
-  private var releases: Bool { source.byteCount > AffineQuantizer.releaseBytes }
+  private var releases: Bool { source.byteCount > GroupReader.releaseBytes }
 
   /// Calls `body` once for each group (of `wanted`), from several threads, with a function that yields the
   /// group's elements in pieces; the order within a group is unspecified but always the same.
