@@ -54,7 +54,8 @@ let package = Package(
     .testTarget(name: "ModelOperationsTests", dependencies: ["ModelOperations", "TestSupport"]),
     .testTarget(
       name: "ModelSpecTests", dependencies: ["CModelSchemas", "ModelSpec", "TestSupport"]),
-    .testTarget(name: "ModelPassesTests", dependencies: ["ModelToolchain", "TestSupport"]),
+    .testTarget(
+      name: "ModelPassesTests", dependencies: ["ModelPasses", "ModelToolchain", "TestSupport"]),
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
     .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
     .testTarget(
