@@ -159,7 +159,7 @@ import Testing
 
   /// The same bytes for any number of threads.
   @Test func threads() throws {
-    let vectors = PalettizePass(settings: PaletteSettings(bits: 4, clusterDimension: 4))
+    let vectors = PalettizePass(settings: PaletteSettings(bits: 2, clusterDimension: 4))
     let chains: [[any CompressionPass]] = [
       [PalettizePass()], [PalettizePass(granularity: .channelGroup(16))], [vectors],
       [PalettizePass(hasChannelScale: true)], [Self.prune], [Self.prune, PalettizePass()],
@@ -168,8 +168,8 @@ import Testing
       [PalettizePass(), Self.table], [PalettizePass(), DecompressPass()],
     ]
     for type in [ElementType.float16, .float32] {
-      let model = try Sample.linear(9, shape: [128, 160], type: type)
-      for passes in chains {
+      let model = try Sample.linear(9, shape: [96, 128], type: type)
+      for passes in type == .float16 ? chains : Array(chains.prefix(2)) {
         let files = try [1, 2, 7].map {
           try chain(model, passes, threads: $0).last?.files()
         }
