@@ -162,7 +162,10 @@ struct FlexibleShapes {
       var axes: [Value] = []
       for size in sizes { axes.append(try Build.int32s(size)) }
       ranges.append(
-        (input.name, Value(type: Build.rangesType, content: .immediate(ImmediateValue(.list(axes))))))
+        (
+          input.name,
+          Value(type: Build.rangesType, content: .immediate(ImmediateValue(.list(axes))))
+        ))
     }
     if !ranges.isEmpty {
       parts.append(part("RangeDims", Build.dictionary(ranges, of: Build.rangesType)))

@@ -2,8 +2,10 @@
 struct MILNotes {
   /// A form of text that no text of Apple's compiler at hand shows.
   enum Form: String, CaseIterable {
-    case header = "the header and opset of this specification version"
-    case unknownOpset = "the spelling of an opset"
+    case header6 = "the header of specification version 6"
+    case header8 = "the header of specification version 8"
+    case headerOther = "the header of specification versions from 10 on"
+    case opsets = "the spelling of opsets other than CoreML6, CoreML7 and CoreML8"
     case multipleFunctions = "several functions: their order"
     case states = "states"
     case specialFloats = "infinity and NaN in literals"

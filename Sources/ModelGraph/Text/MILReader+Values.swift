@@ -110,7 +110,8 @@ extension MILReader {
     } while try accept(",")
     try expect(")")
     guard let fileName, let offset else {
-      throw error("a weight needs a path that is a string and an offset that is a number", at: start)
+      throw error(
+        "a weight needs a path that is a string and an offset that is a number", at: start)
     }
     guard let elementType = type.elementType, elementType != .string, let shape = type.shape,
       let count = Shape.elementCount(shape), elementType.byteCount(of: count) != nil

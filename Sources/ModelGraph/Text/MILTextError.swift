@@ -6,6 +6,12 @@ public struct MILTextError: Error, Sendable, CustomStringConvertible {
     public var line: Int
     /// The byte in the line.
     public var column: Int
+
+    /// A place of these numbers.
+    public init(line: Int, column: Int) {
+      self.line = line
+      self.column = column
+    }
   }
 
   /// What is wrong, in one line.

@@ -30,8 +30,11 @@ extension MILWriter {
     if program.version != 1 { notes.drops(.programVersion) }
     if !program.docString.isEmpty { notes.drops(.docStrings) }
     if program.functions.count > 1 { notes.rests(on: .multipleFunctions) }
-    if let version = printer.specificationVersion, version != 7, version != 9 {
-      notes.rests(on: .header)
+    switch printer.specificationVersion {
+    case nil, 7, 9: break
+    case 6: notes.rests(on: .header6)
+    case 8: notes.rests(on: .header8)
+    default: notes.rests(on: .headerOther)
     }
   }
 
@@ -48,7 +51,7 @@ extension MILWriter {
     write(name: name)
     write("<")
     let opset = MILOpset.text(function.opset)
-    if !["ios16", "ios17", "ios18"].contains(opset) { notes.rests(on: .unknownOpset) }
+    if !["ios16", "ios17", "ios18"].contains(opset) { notes.rests(on: .opsets) }
     write(name: opset)
     write(">(")
     try write(parameters: function.inputs)
@@ -177,7 +180,7 @@ extension MILWriter {
     if !operation.blocks.isEmpty { notes.rests(on: .blocks) }
     if operation.type == "classify" { notes.rests(on: .classify) }
     if operation.isConstexpr, !operation.inputs.isEmpty { notes.rests(on: .constexprArguments) }
-    for output in operation.outputs {
+    for output in operation.outputs where !operation.isConst {
       if case .list = output.type?.kind { notes.rests(on: .lists) }
     }
     for (_, value) in operation.attributes where value.isAggregate { notes.rests(on: .aggregates) }

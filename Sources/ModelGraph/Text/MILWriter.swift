@@ -42,7 +42,8 @@ final class MILWriter {
   }
 
   func write(_ text: StaticString) {
-    buffer.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    buffer.append(
+      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   func write(text: String) { buffer.append(contentsOf: text.utf8) }
