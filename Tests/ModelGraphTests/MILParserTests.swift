@@ -100,6 +100,21 @@ import Testing
     for text in wrong { #expect(throws: MILTextError.self, "\(text)") { try parse(text) } }
   }
 
+  @Test func openShapesAreNotLost() throws {
+    func type(_ value: String) throws -> ValueType? {
+      let text = "program(1.3)[a = \(value)]{}"
+      let program = try MILParser().parse(text).program
+      let again = try MILPrinter(specificationVersion: 9).bytes(of: program).text
+      #expect(try MILParser().parse(again).program == program)
+      return program.attributes["a"]?.type
+    }
+    #expect(try type("tensor<int32, [?, 2]>([[1, 2]])")?.tensor?.shape == nil)
+    #expect(try type("tensor<int32, [?, ?]>([[1, 2]])") == .tensor(.int32, [1, 2]))
+    #expect(try type("tensor<uint4, [?]>([1, 2, 3])") == .tensor(.uint4, [3]))
+    #expect(try type("tensor<int32, [?, 0]>([[], []])") == .tensor(.int32, [2, 0]))
+    #expect(try type("tensor<int32, [?, ?]>([])") == .tensor(.int32, [0, 0]))
+  }
+
   @Test func handWrittenText() throws {
     let text = """
       // a comment

@@ -6,7 +6,12 @@ extension MILReader {
     let type = try type()
     try expect("(")
     var value = try content(of: type)
-    value.type = type
+    // A type stays as it is written, unless the shape would be lost with it.
+    if let tensor = type.tensor, let literal = value.literal {
+      if tensor.shape(of: literal) == value.type?.tensor?.shape { value.type = type }
+    } else {
+      value.type = type
+    }
     try expect(")")
     return value
   }

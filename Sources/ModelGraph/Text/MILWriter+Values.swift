@@ -102,19 +102,29 @@ extension MILWriter {
     }
   }
 
-  /// The shape in which the elements are written: that of the type, of the value's own type, or what
-  /// the number of elements says about a single unknown axis.
+  /// The shape in which the elements are written.
   private func shape(
     of literal: TensorLiteral, _ type: TensorType, _ own: TensorType?
   ) throws(MILTextError) -> [Int] {
     if let shape = type.shape { return shape }
     if let shape = own?.shape, shape.count == type.dimensions.count { return shape }
-    let unknown = type.dimensions.indices.filter { type.dimensions[$0].size == nil }
-    var shape = type.dimensions.map { $0.size ?? 1 }
-    guard unknown.count == 1, case .unknown(variadic: false) = type.dimensions[unknown[0]].kind,
+    guard let shape = type.shape(of: literal) else {
+      throw error("a constant whose type does not say its shape")
+    }
+    return shape
+  }
+}
+
+extension TensorType {
+  /// The shape of a literal of this type: a single unknown size follows from the number of elements.
+  func shape(of literal: TensorLiteral) -> [Int]? {
+    if let shape { return shape }
+    let unknown = dimensions.indices.filter { dimensions[$0].size == nil }
+    var shape = dimensions.map { $0.size ?? 1 }
+    guard unknown.count == 1, case .unknown(variadic: false) = dimensions[unknown[0]].kind,
       let known = Shape.elementCount(shape), known > 0,
-      let count = literal.elementCount(of: type.elementType), count % known == 0
-    else { throw error("a constant whose type does not say its shape") }
+      let count = literal.elementCount(of: elementType), count % known == 0
+    else { return nil }
     shape[unknown[0]] = count / known
     return shape
   }
