@@ -50,7 +50,7 @@ import Testing
         + "tensor<int32, [?]>>>, tuple<tensor<string, []>, dict<tensor<string, []>, "
         + #"list<tensor<int32, [2]>, ?>>>>((("DefaultShapes", {{"a", [3]}}), "#
         + #"("RangeDims", {{"a", [[3, -1]]}})))"#)
-    #expect(open.report.unproved.count == 2)
+    #expect(open.report.unproved == ["ranges without an upper bound"])
   }
 
   @Test func enumerations() throws {

@@ -63,7 +63,6 @@ struct FlexibleShapes {
   }
 
   private func note(_ inputs: [Input], _ notes: inout MILNotes, _ version: MILVersion) {
-    if !version.hasBareScalars { notes.rests(on: .oldFlexibility) }
     if inputs.contains(where: \.isUnbounded) { notes.rests(on: .unboundedRange) }
     if inputs.contains(where: \.isImage) { notes.rests(on: .flexibleImages) }
     let enumerated = inputs.filter {
@@ -72,6 +71,7 @@ struct FlexibleShapes {
     }
     if enumerated.isEmpty { return }
     notes.rests(on: .enumerationKeys)
+    if !version.hasBareScalars { notes.rests(on: .oldEnumerations) }
     if enumerated.count > 1 { notes.rests(on: .severalEnumerations) }
     if enumerated.count < inputs.count { notes.rests(on: .mixedFlexibility) }
   }

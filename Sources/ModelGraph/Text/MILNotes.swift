@@ -3,7 +3,6 @@ struct MILNotes {
   /// A form of text that no text of Apple's compiler at hand shows.
   enum Form: String, CaseIterable {
     case header6 = "the header of specification version 6"
-    case header8 = "the header of specification version 8"
     case headerOther = "the header of specification versions from 10 on"
     case opsets = "the spelling of opsets other than CoreML6, CoreML7 and CoreML8"
     case multipleFunctions = "several functions: their order"
@@ -14,7 +13,7 @@ struct MILNotes {
     case smallFloats = "the names and literals of bf16 and fp8"
     case unsignedTypes = "the name of the type uint32"
     case variadicShapes = "types of variadic or unknown rank"
-    case severalBindings = "arguments of several bindings"
+    case otherBindings = "arguments of no binding, or of several that are not all names"
     case noOutputs = "operations without outputs"
     case constexprArguments = "constexpr operations with arguments"
     case blocks = "nested blocks"
@@ -24,7 +23,7 @@ struct MILNotes {
     case escapes = "escape sequences in strings"
     case quotedNames = "names that are no identifiers"
     case nestedBlobs = "weights in lists, tuples or dictionaries"
-    case oldFlexibility = "flexible shapes in MIL 1.0"
+    case oldEnumerations = "enumerated shapes in MIL 1.0"
     case enumerationKeys = "the keys of enumerated shapes"
     case severalEnumerations = "enumerated shapes of several inputs"
     case mixedFlexibility = "range and enumerated shapes in one function"

@@ -31,9 +31,8 @@ extension MILWriter {
     if !program.docString.isEmpty { notes.drops(.docStrings) }
     if program.functions.count > 1 { notes.rests(on: .multipleFunctions) }
     switch printer.specificationVersion {
-    case nil, 7, 9: break
+    case nil, 7, 8, 9: break
     case 6: notes.rests(on: .header6)
-    case 8: notes.rests(on: .header8)
     default: notes.rests(on: .headerOther)
     }
   }
@@ -155,7 +154,9 @@ extension MILWriter {
   private func write(_ argument: Argument) throws(MILTextError) {
     noteUnknown(argument.unknownFields)
     if argument.bindings.count == 1 { return try write(argument.bindings[0]) }
-    notes.rests(on: .severalBindings)
+    if argument.bindings.isEmpty || argument.bindings.contains(where: { $0.name == nil }) {
+      notes.rests(on: .otherBindings)
+    }
     write("(")
     for (index, binding) in argument.bindings.enumerated() {
       if index > 0 { write(", ") }
