@@ -109,6 +109,7 @@ enum MILComparison {
   private static func canonical(_ function: Function) -> Function {
     var copy = function
     copy.unknownFields = UnknownFields()
+    copy.inputs.sort { $0.name < $1.name }
     copy.attributes["FlexibleShapeInformation"] = nil
     copy.attributes = sorted(copy.attributes, canonical)
     copy.specializations = [:]

@@ -80,6 +80,19 @@ import Testing
     #expect(try printer.text(of: program).contains("[buildInfo = tensor<int32, []>(1)]"))
   }
 
+  @Test func inputsAreSorted() throws {
+    let inputs = [Make.tensor("h", [1]), Make.tensor("c", [2]), Make.tensor("B", [3])]
+    let program = MILText.program([], inputs: inputs)
+    var printer = MILPrinter(specificationVersion: 9)
+    let sorted = "func main<ios18>(tensor<fp16, [3]> B, tensor<fp16, [2]> c, tensor<fp16, [1]> h) {"
+    #expect(try printer.text(of: program).contains(sorted))
+    printer.sortsInputs = false
+    let text = try printer.text(of: program)
+    #expect(!text.contains(sorted))
+    let document = try MILParser().parse(text)
+    #expect(try MILPrinter(document: document).text(of: document.program) == text)
+  }
+
   @Test func functionsAreSorted() throws {
     var program = MILText.program([])
     program.functions["b"] = program.functions["main"]

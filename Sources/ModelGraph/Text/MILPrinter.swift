@@ -1,7 +1,7 @@
 /// Writes a program as MIL text, the `model.mil` of a compiled bundle.
 ///
-/// Equal programs give equal bytes. Arguments, attributes, functions and the entries of `buildInfo`
-/// are sorted by the bytes of their names.
+/// Equal programs give equal bytes. Arguments, attributes, functions, their inputs and the entries of
+/// `buildInfo` are sorted by the bytes of their names.
 public struct MILPrinter: Sendable {
   /// What a text rests on and what it leaves out; each list without repetitions.
   public struct Report: Sendable, Equatable {
@@ -24,6 +24,9 @@ public struct MILPrinter: Sendable {
   public var description: ModelDescription?
   /// Entries that are put into the program's `buildInfo`, in the place of entries of equal keys.
   public var buildInfo: [String: String]
+  /// Whether the inputs of functions are sorted by name, as Apple's compiler does; else they stay in
+  /// the order of the program.
+  public var sortsInputs = true
   /// Whether a line feed follows the last brace.
   public var endsWithNewline = false
 
@@ -44,6 +47,7 @@ public struct MILPrinter: Sendable {
     specificationVersion = nil
     description = nil
     buildInfo = [:]
+    sortsInputs = false
     endsWithNewline = document.endsWithNewline
   }
 

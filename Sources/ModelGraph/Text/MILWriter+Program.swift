@@ -18,6 +18,7 @@ extension MILWriter {
       place = name
       var function = function
       try FlexibleShapes(printer.description, function: name)?.add(to: &function, &notes, version)
+      if printer.sortsInputs { function.inputs.sort { MILSyntax.precedes($0.name, $1.name) } }
       try write(function, name)
     }
     place = ""
