@@ -41,6 +41,7 @@ import Testing
       // Even levels are not better.
       let even = try coded(values, bits: bits, .uniform)
       #expect(coding.sums.error < even.sums.error)
+      #expect(even.table.first == values.min() && even.sums.count == values.count)
       let single = try coded(values, bits: bits, .kmeans, threads: 1)
       #expect(single.codes == coding.codes && single.table == coding.table)
     }
@@ -50,6 +51,7 @@ import Testing
       odd, bits: 4, entries: .kmeans, parallel: Parallel(threads: 2))
     guard case .refused(let reason) = outcome else { throw TestFileError("\(outcome)") }
     #expect(reason == "holds 1 NaN value")
+    #expect(throws: TestFileError.self) { try coded(odd, bits: 4, .uniform) }
   }
 
   @Test func evenLevelsReachBothEnds() throws {

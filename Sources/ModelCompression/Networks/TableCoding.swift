@@ -61,6 +61,12 @@ public struct TableCoding: Sendable {
       case .unsuitable: break
       }
     }
+    if entries == .uniform, values.count >= BinnedSingles.leastElements {
+      if let coding = try uniform(source, collector.reader, bits: bits, parallel) {
+        return .coded(coding)
+      }
+      return .refused(reason: "holds \(try SpecialValues.count(source, parallel: parallel))")
+    }
     let found = Mutex<(tables: PaletteTables, sums: ErrorSums)?>(nil)
     let isFinite = try collector.forEachGroup(
       parallel: parallel, spaces: ObjectPool { ValueSpace() }
@@ -132,17 +138,46 @@ public struct TableCoding: Sendable {
   private static func uniform(_ space: ValueSpace, bits: Int) -> PaletteTables {
     var best = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
     guard space.count > 0 else { return best }
-    let low = Double(space.values[0])
-    let last = (1 << bits) - 1
-    let step = (Double(space.values[space.count - 1]) - low) / Double(last)
     var least = Double.infinity
-    let rounded = Float(step)
-    for step in [step] + [rounded, rounded.nextUp, rounded.nextDown].map(Double.init) {
-      var tables = best
-      for level in 0...last { tables.entries[level] = Float(low + Double(level) * step) + 0 }
-      tables.used = [last + 1]
+    for tables in levels(space.values[0], space.values[space.count - 1], bits: bits) {
       let error = error(of: tables, space).error
       if error < least { (best, least) = (tables, error) }
+    }
+    return best
+  }
+
+  /// The tables of even levels that are tried.
+  private static func levels(_ low: Float, _ high: Float, bits: Int) -> [PaletteTables] {
+    let last = (1 << bits) - 1
+    let step = (Double(high) - Double(low)) / Double(last)
+    let rounded = Float(step)
+    let steps = [step] + [rounded, rounded.nextUp, rounded.nextDown].map(Double.init)
+    return steps.map { step in
+      var tables = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
+      for level in 0...last {
+        tables.entries[level] = Float(Double(low) + Double(level) * step) + 0
+      }
+      tables.used = [last + 1]
+      return tables
+    }
+  }
+
+  /// Even levels for many values, which are not sorted; nil when some are not finite.
+  private static func uniform(
+    _ source: FloatTensor, _ reader: GroupReader, bits: Int, _ parallel: Parallel
+  ) throws -> TableCoding? {
+    let binned = BinnedSingles(reader: reader, level: .current, parallel: parallel)
+    guard let range = try binned.range(0) else { return nil }
+    var best: TableCoding?
+    for tables in levels(range.low, range.high, bits: bits)
+    where tables.entries.allSatisfy(\.isFinite) {
+      let codes = try codes(of: source, tables, parallel)
+      let sums = try sums(of: source.values, codes, tables.entries, parallel)
+      if best.map({ sums.error < $0.sums.error }) ?? true {
+        best = TableCoding(
+          codes: HighFirstPacking.packed(codes, bits: bits), bits: bits, table: tables.entries,
+          sums: sums)
+      }
     }
     return best
   }
