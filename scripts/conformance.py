@@ -5,7 +5,8 @@ it, bit for bit against what coremltools decoded (NAME.dense.npz).
 Quantization: every combination of settings on every uncompressed base. coremltools must load the
 output; interface and graph must be as before, what was not compressed the same bits, the error
 per weight not above that of coremltools for the same settings, the ledger's SNR the true one.
-Palettization, pruning, joint schemes, decompression: see conformance_schemes.py.
+Palettization, pruning, joint schemes, decompression: see conformance_schemes.py
+and conformance_joint.py.
 Models: the same for programs of other shapes: functions, states, flexible inputs, pipelines; and
 for the real ones in MLT_SHARED (../shared), where that exists.
 """
@@ -36,6 +37,7 @@ from oracle_models import (
 import numpy as np
 import coremltools.optimize.coreml as cto
 
+import conformance_joint
 import conformance_schemes
 
 Settings = collections.namedtuple("Settings", "bits mode unsigned granularity block search")
@@ -241,6 +243,7 @@ def main():
         conformance_schemes.run_all(
             mlt, report, wanted, bases, paths, directory, arguments.quick
         )
+        conformance_joint.run_all(mlt, report, wanted, paths, directory, arguments.quick)
 
         quantizations = [], ["--bits", "4"], ["--target-os", "iOS26"]
         others = glob.glob(os.path.join(DATA, "models", "*.mlpackage"))

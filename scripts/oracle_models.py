@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import shutil
 import subprocess
 import time
 import warnings
@@ -51,6 +52,13 @@ class Mlt:
         """A report."""
         with open(path, encoding="utf-8") as file:
             return json.load(file)
+
+
+def run(mlt, command, path, directory, *options, name="out"):
+    """Ledger and output of a command that compresses something."""
+    out = os.path.join(directory, f"{name}.mlpackage")
+    shutil.rmtree(out, ignore_errors=True)
+    return mlt.json(command, path, "-o", out, *options), out
 
 
 class Mismatch(Exception):
