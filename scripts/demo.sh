@@ -8,7 +8,7 @@ mkdir out
 
 show() { printf '\n$ mlt'; printf ' %s' "$@"; printf '\n'; }
 
-for model in samples/*.mlpackage; do
+for model in samples/LeafClassifier.mlpackage samples/SentenceEncoder.mlpackage; do
   name=$(basename "$model" .mlpackage)
   show inspect "$model"
   "$mlt" inspect "$model"

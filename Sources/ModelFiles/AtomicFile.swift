@@ -26,7 +26,7 @@ public enum AtomicFile {
       return try body(stream)
     }
     if FileSystem.kind(path) == .folder { throw .exists(path) }
-    let target = try OutputTarget(path, force: force)
+    let target = try OutputTarget(path, force: force, isModel: false)
     let temporary = try TemporaryFolder(besides: target.path)
     let file = try NewFile(temporary.path + "/file")
     try body(file)

@@ -44,7 +44,7 @@ enum FileSignature {
 
   /// Whether the first bytes are the tag of a field that `Model` has: 1, 2, 10 or one of the model
   /// types, 200 to 3000; wire types varint and length-delimited.
-  private static func startsLikeModel(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  static func startsLikeModel(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var tag: UInt32 = 0
     for (index, byte) in bytes.prefix(3).enumerated() {
       tag |= UInt32(byte & 0x7F) << UInt32(7 * index)

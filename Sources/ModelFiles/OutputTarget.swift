@@ -13,9 +13,11 @@ struct OutputTarget: Sendable {
 
   /// Checks that the place is free, or that what stands there may be replaced.
   ///
+  /// - Parameter isModel: Whether a model is to stand there, which replaces models only.
   /// - Throws: ``FileError/exists(_:)`` without `force`; ``FileError/unsupported(_:_:)`` when
-  ///   replacing would remove something that is no model: a device, a folder of other things.
-  init(_ output: String, force: Bool) throws(FileError) {
+  ///   replacing would remove something that is no model: a device, a file or a folder of other
+  ///   things.
+  init(_ output: String, force: Bool, isModel: Bool = true) throws(FileError) {
     path = PathNames.trimmed(output)
     self.force = force
     let name = PathNames.last(path)
@@ -27,14 +29,25 @@ struct OutputTarget: Sendable {
     switch FileSystem.kind(path) {
     case .other: throw .unsupported(path, "not a regular file, so it is not replaced")
     case .folder:
-      let isModel =
+      let wasModel =
         FileSystem.exists(path + "/coremldata.bin")
         || FileSystem.exists(path + "/Manifest.json") && FileSystem.kind(path + "/Data") == .folder
       let names = try FileSystem.names(in: path)
-      guard isModel || names.isEmpty else {
+      guard wasModel || names.isEmpty else {
         throw .unsupported(path, "a folder that is no model package, so it is not replaced")
       }
-    case .file, nil: break
+    case .file:
+      if !isModel { break }
+      let wasModel =
+        (try? MappedFile(path: path)).map { file in
+          file.withBytes { bytes in
+            bytes.isEmpty || ZipReader.isArchive(bytes) || FileSignature.startsLikeModel(bytes)
+          }
+        } ?? false
+      guard wasModel else {
+        throw .unsupported(path, "a file that is no model, so it is not replaced")
+      }
+    case nil: break
     }
   }
 

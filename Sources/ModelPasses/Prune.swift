@@ -22,14 +22,25 @@ public struct PrunePass: CompressionPass {
 
   /// Which values become zero.
   public var rule: Rule
+  /// Only weights whose consumers are all of these types; nil for all.
+  public var consumerTypes: Set<String>?
 
   /// A pass with this rule.
-  public init(rule: Rule) { self.rule = rule }
+  public init(rule: Rule, consumerTypes: Set<String>? = nil) {
+    self.rule = rule
+    self.consumerTypes = consumerTypes
+  }
 
   /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float16 || constant.elementType == .float32 else {
       return .skip("\(constant.elementType.rawValue) values are not pruned")
+    }
+    if let types = consumerTypes,
+      let other = constant.consumers.first(where: { !types.contains($0.type) })
+    {
+      return .skip(
+        "this rule is for \(types.sorted().joined(separator: " and ")), not \(other.type)")
     }
     switch constant.encoding.core {
     case .cast: return .skip("is stored in fp16 (constexpr_cast); decompress it first")

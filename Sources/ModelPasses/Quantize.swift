@@ -10,6 +10,8 @@ public enum QuantizationGranularity: Sendable, Hashable {
   case channel
   /// One scale per output channel and block of this many input channels.
   case block(Int)
+  /// One scale per block of these sizes, one for each axis; 0 is the whole axis.
+  case blocks([Int])
 }
 
 /// Linear quantization of weights to 8 or 4 bits.
@@ -33,8 +35,9 @@ public struct QuantizePass: CompressionPass {
 
   /// Linear codes; symmetric ones exist at 8 bits only.
   public var neuralNetworks: NeuralNetworkSupport {
-    if case .block = granularity {
-      return .unsupported("neural networks have no scales per block")
+    switch granularity {
+    case .block, .blocks: return .unsupported("neural networks have no scales per block")
+    case .tensor, .channel: break
     }
     let bits = networkBits ?? scheme.bits
     let isSymmetric = scheme.mode == .symmetric
@@ -81,6 +84,7 @@ public struct QuantizePass: CompressionPass {
 
   /// Which elements of the constant share a scale.
   func groups(of constant: ConstantFacts) -> GroupDecision {
+    if case .blocks(let sizes) = granularity { return blocks(sizes, of: constant) }
     let axes: ChannelAxes
     switch constant.axes {
     case .disagreement(let text):
@@ -106,6 +110,23 @@ public struct QuantizePass: CompressionPass {
       groups.scope = "per block of \(block) (axis \(input)) and channel (axis \(axes.output))"
     }
     return .groups(groups)
+  }
+
+  private func blocks(_ sizes: [Int], of constant: ConstantFacts) -> GroupDecision {
+    guard sizes.count == constant.shape.count else {
+      return .skip("has rank \(constant.shape.count), block_size has \(sizes.count) sizes")
+    }
+    var scaleShape: [Int] = []
+    for (length, size) in zip(constant.shape, sizes) {
+      let block = size == 0 ? length : size
+      guard block > 0, length % block == 0 else {
+        return .skip("blocks of \(sizes) do not divide its shape \(constant.shape)")
+      }
+      scaleShape.append(length / block)
+    }
+    return .groups(
+      QuantizationGroups(
+        scaleShape: scaleShape, scope: "per block of \(sizes)", isBlock: true))
   }
 
   /// The block itself where it divides the axis, else the largest divisor below it that still

@@ -104,16 +104,26 @@ enum CompressCommand: Command {
   private static func fitted(
     _ forms: MeasuredForms, size: Int, _ loaded: LoadedModel, _ compressor: Compressor
   ) throws -> ChosenRecipe {
+    let writtenBytes = { (recipe: ChosenRecipe) in
+      try compressor.run(recipe.pass, on: loaded, to: nil).writtenBytes
+        ?? loaded.container.totalBytes
+    }
     var room = size
     for _ in 0..<12 {
-      let recipe = try choose(forms, .bytes(room), loaded)
-      let written = try compressor.run(recipe.pass, on: loaded, to: nil).writtenBytes
-      let total = written ?? loaded.container.totalBytes
+      guard room > 0, let recipe = forms.choose(.bytes(room)) else { break }
+      let total = try writtenBytes(recipe)
       if total <= size { return recipe }
       room = min(room, recipe.bytes) - (total - size)
-      if room <= 0 { break }
     }
-    return try choose(forms, .bytes(max(0, room)), loaded)
+    let least = try choose(forms, .bytes(forms.leastBytes), loaded)
+    let total = try writtenBytes(least)
+    guard total <= size else {
+      throw Failure(
+        code: 1, kind: "refused",
+        message: "no recipe of the menu makes the model that small: \(Human.bytes(total)) is the "
+          + "least", path: loaded.container.path)
+    }
+    return least
   }
 
   private static func parseBits(_ text: String) throws -> Double {

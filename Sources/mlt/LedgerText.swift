@@ -96,7 +96,12 @@ enum LedgerText {
     }
     var line = "\(totals.compressed) of \(totals.weights) weights compressed, "
     line += "\(Human.bytes(totals.beforeBytes)) → \(Human.bytes(totals.afterBytes))"
-    if let ratio = totals.ratio { line += " (\(Human.fixed(ratio, 2)) times smaller)" }
+    if let ratio = totals.ratio {
+      line +=
+        ratio < 1
+        ? " (\(Human.fixed(1 / ratio, 2)) times larger)"
+        : " (\(Human.fixed(ratio, 2)) times smaller)"
+    }
     if let before = totals.bitsBefore, let after = totals.bitsAfter {
       line += ", \(Human.fixed(before, 2)) → \(Human.fixed(after, 2)) bits per parameter"
     }

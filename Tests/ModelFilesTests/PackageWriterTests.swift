@@ -120,6 +120,10 @@ import Testing
     }
     // Other kinds change places too.
     try scratch.write("f.mlpackage", "a file")
+    #expect(
+      fileError { try write(scratch("f.mlpackage"), force: true) }?.message
+        == "a file that is no model, so it is not replaced")
+    try scratch.write("f.mlpackage", smallSpecification)
     try write(scratch("f.mlpackage"), force: true)
     #expect(try ModelContainer.open(path: scratch("f.mlpackage")).kind == .package)
     symlink("nowhere", scratch("l.mlpackage"))

@@ -107,6 +107,14 @@ import Testing
         == .compressed)
   }
 
+  /// Ratios and blocks of configurations are for conv and linear, as coremltools has it.
+  @Test func ratiosAreForConvAndLinear() throws {
+    let text = "config_type: OpMagnitudePrunerConfig\nglobal_config: {n_m_ratio: [2, 4]}\n"
+    let run = try PassRun(try model(), try pass(text))
+    #expect(try run.row("v").status == .compressed)
+    #expect(try run.row("w").reason == "this rule is for conv and linear, not add")
+  }
+
   /// Every option of coremltools, in YAML and in JSON.
   @Test(
     arguments: [
@@ -114,6 +122,10 @@ import Testing
         "OpLinearQuantizerConfig",
         "mode: linear, dtype: uint4, granularity: per_block, block_size: 16",
         "uint4 affine per block of 16"
+      ),
+      (
+        "OpLinearQuantizerConfig", "dtype: int4, granularity: per_block, block_size: [0, 32]",
+        "int4 symmetric per block of [0, 32]"
       ),
       (
         "OpLinearQuantizerConfig", "dtype: int8, granularity: per_tensor",

@@ -46,13 +46,15 @@ struct ConfiguredScheme: Sendable {
     let granularity =
       try options.choice("granularity", ["per_channel", "per_tensor", "per_block"]) ?? "per_channel"
     let search = try options.choice("scale_search", ["none", "mse"]) ?? "none"
-    let block = try options.integer("block_size", 1...) ?? 32
+    let blocks = try options.integers("block_size") ?? [32]
+    let isPerAxis = blocks.count > 1
     return QuantizePass(
       scheme: AffineScheme(
         bits: dtype.hasSuffix("4") ? 4 : 8, signed: !dtype.hasPrefix("u"),
         mode: mode == "linear" ? .affine : .symmetric, search: search == "mse" ? .mse : .none),
       granularity: granularity == "per_tensor"
-        ? .tensor : granularity == "per_block" ? .block(block) : .channel)
+        ? .tensor
+        : granularity != "per_block" ? .channel : isPerAxis ? .blocks(blocks) : .block(blocks[0]))
   }
 
   private static func palettizer(
@@ -90,6 +92,9 @@ struct ConfiguredScheme: Sendable {
       hasChannelScale: hasScale, channelAxis: axis)
   }
 
+  /// Where coremltools prunes by blocks and ratios.
+  private static let structuredTypes: Set<String> = ["conv", "linear"]
+
   private static func magnitudePruner(
     _ options: inout SchemeOptions
   ) throws(ConfigError) -> any CompressionPass {
@@ -111,10 +116,13 @@ struct ConfiguredScheme: Sendable {
       guard n >= 0, m >= 1, n <= m else {
         throw ConfigError(message: "\(options.place): n_m_ratio is [n, m] with n ≤ m")
       }
-      return PrunePass(rule: .ratio(zeros: n, of: m, dim: dim ?? 1))
+      return PrunePass(
+        rule: .ratio(zeros: n, of: m, dim: dim ?? 1), consumerTypes: structuredTypes)
     }
     if let block {
-      return PrunePass(rule: .blocks(sparsity: sparsity ?? 0, size: block, dim: dim ?? 0))
+      return PrunePass(
+        rule: .blocks(sparsity: sparsity ?? 0, size: block, dim: dim ?? 0),
+        consumerTypes: structuredTypes)
     }
     return PrunePass(rule: .sparsity(sparsity ?? 0))
   }
@@ -218,6 +226,23 @@ struct SchemeOptions {
     case .bool(let flag): return flag
     default: throw ConfigError(message: "\(place): \(name) is true or false")
     }
+  }
+
+  /// One whole number of at least 1, or a list of numbers of at least 0.
+  mutating func integers(_ name: String) throws(ConfigError) -> [Int]? {
+    switch take(name) {
+    case nil: return nil
+    case .integer(let number) where number >= 1: return [number]
+    case .list(let items) where items.count > 1:
+      let numbers = items.compactMap { item -> Int? in
+        if case .integer(let number) = item, number >= 0 { return number }
+        return nil
+      }
+      if numbers.count == items.count { return numbers }
+    default: break
+    }
+    throw ConfigError(
+      message: "\(place): \(name) is a whole number of at least 1, or a list of one per axis")
   }
 
   /// Two whole numbers.
