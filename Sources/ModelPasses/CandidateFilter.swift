@@ -67,6 +67,7 @@ struct CandidateFilter {
       shape: constant.source.shape, elementCount: constant.source.elementCount,
       byteCount: constant.byteCount, encoding: constant.encoding, source: constant.source,
       axes: WeightAxes.agreedAxes(wanted),
-      consumers: constant.consumers.map { ($0.name, $0.type, $0.input) }, sites: constant.sites)
+      consumers: constant.consumers.map { ($0.name, $0.type, $0.input) },
+      functions: constant.functions, sites: constant.sites)
   }
 }

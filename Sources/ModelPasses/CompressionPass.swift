@@ -22,8 +22,19 @@ public struct ConstantFacts: Sendable {
   public var axes: WeightAxes.Agreement
   /// The operations' inputs that it is bound to.
   public var consumers: [(name: String, type: String, input: String)]
+  /// The functions that use it.
+  public var functions: [String]
   /// The operations that yield it.
   public var sites: [ConstantSite]
+}
+
+extension ConstantFacts {
+  /// The name with the functions before it, `encode/weight`: it tells apart weights of one name.
+  var key: String { ConstantFacts.key(name, functions) }
+
+  static func key(_ name: String, _ functions: [String]) -> String {
+    "\(functions.joined(separator: "+"))/\(name)"
+  }
 }
 
 /// What a pass wants with a constant.

@@ -1,5 +1,6 @@
 import ModelGraph
 import ModelOperations
+import ModelSpec
 
 extension Compressor {
   /// Moves carried weights to their new places and puts the encoded constants in.
@@ -84,6 +85,23 @@ extension Compressor {
       }
     }
     return messages
+  }
+
+  /// Throws when the graph itself is broken: names that nothing defines, or that two things define.
+  static func checkGraph(_ model: Model) throws {
+    let structural: Set<Finding.Code> = [
+      .undefinedName, .redefinition, .blockOutput, .missingBlock, .missingFunction,
+    ]
+    for (model, program) in programs(model) {
+      let findings = Verifier.findings(
+        program: program, specificationVersion: model.specificationVersion,
+        description: model.description)
+      if let first = findings.first(where: {
+        $0.severity == .error && structural.contains($0.code)
+      }) {
+        throw SpecError(first.message, place: first.place)
+      }
+    }
   }
 
   /// Throws when the model has errors that it did not have before.

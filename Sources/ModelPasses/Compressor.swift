@@ -65,6 +65,7 @@ public struct Compressor: Sendable {
     _ pass: any CompressionPass, _ loaded: LoadedModel, _ writer: PackageWriter?
   ) throws -> Ledger {
     try check(loaded.model, pass)
+    try Compressor.checkGraph(loaded.model)
     let knownFindings = Compressor.errors(in: loaded.model)
     var state =
       Compressor.hasProgram(loaded.model)
@@ -111,6 +112,15 @@ public struct Compressor: Sendable {
       state.ledger.version.after = state.ledger.version.before
       state.ledger.version.reason = nil
       return state.ledger
+    }
+    if let function = settings.function {
+      for number in outcome.encoded.keys.sorted() where index.constants[number].functions.count > 1
+      {
+        let others = index.constants[number].functions.filter { $0 != function }
+        state.ledger.notes.append(
+          "\(index.constants[number].name) changes for \(others.joined(separator: ", ")) too, "
+            + "which share it")
+      }
     }
     state.ledger.notes += try apply(outcome, index, to: &state.model)
     try verify(state.model, knownFindings)

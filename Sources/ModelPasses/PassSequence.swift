@@ -51,7 +51,11 @@ struct PassSequence {
     var rows: [Ledger.Row] = []
     for row in ledgers.first?.rows ?? [] {
       var merged = row
-      let steps = ledgers.compactMap { ledger in ledger.rows.first { $0.name == row.name } }
+      // Equal weights are one constant from the second pass on.
+      let names = [row.name, after[row.name]?.name]
+      let steps = ledgers.compactMap { ledger in
+        ledger.rows.first { $0.name == names[0] } ?? ledger.rows.first { $0.name == names[1] }
+      }
       let compressed = steps.filter { $0.status == .compressed }
       guard !compressed.isEmpty, let old = before[row.name], let new = after[row.name] else {
         merged.reason = steps.last?.reason
@@ -73,9 +77,16 @@ struct PassSequence {
     return rows
   }
 
+  /// Constants by the names of all values that they are.
   private func byName(_ loaded: LoadedModel) throws -> [String: Constant] {
-    Dictionary(
-      try ConstantIndex(loaded.model).constants.map { ($0.name, $0) },
-      uniquingKeysWith: { first, _ in first })
+    var constants: [String: Constant] = [:]
+    for constant in try ConstantIndex(loaded.model).constants {
+      constants[constant.name] = constants[constant.name] ?? constant
+      for site in constant.sites {
+        let name = loaded.model.childPrefix(at: site.place) + site.name
+        constants[name] = constants[name] ?? constant
+      }
+    }
+    return constants
   }
 }

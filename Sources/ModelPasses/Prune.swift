@@ -107,6 +107,24 @@ struct PruneRecipe: WeightRecipe {
     return false
   }
 
+  /// How many values, codes or indices are stored.
+  private var keptCount: Int {
+    switch encoding.core {
+    case .values(let kept), .cast(let kept): kept.elementCount
+    case .codes(let codes): codes.data.elementCount
+    case .lookup(let lookup): lookup.indices.elementCount
+    }
+  }
+
+  /// Whether the rule makes no value zero that is not.
+  private var asksForNothing: Bool {
+    switch rule {
+    case .sparsity(let share), .blocks(let share, _, _): share == 0
+    case .threshold(let limit): limit == 0
+    case .nOfM(let zeros, _, _): zeros == 0
+    }
+  }
+
   var description: String {
     let what =
       switch rule {
@@ -140,11 +158,15 @@ struct PruneRecipe: WeightRecipe {
         return .refused(
           reason: "would have only \(pruner.zeroCount) zeros of \(source.elementCount)")
       }
-      if case .values(let kept) = encoding.core {
-        if encoding.mask != nil, kept.elementCount == pruner.keptCount {
-          return .refused(reason: "is as sparse already")
+      if encoding.mask != nil, pruner.keptCount == keptCount {
+        return .refused(reason: "is as sparse already")
+      }
+      if isPlain {
+        let weight = PrunedWeight(pruner: pruner, version: version)
+        if asksForNothing, weight.isDense {
+          return .refused(reason: "would stay as it is: no value is to become zero")
         }
-        return .ready(PrunedWeight(pruner: pruner, version: version))
+        return .ready(weight)
       }
       return .ready(
         PrunedCodes(pruner: pruner, mask: try pruner.mask(parallel: parallel), encoding: encoding))
@@ -158,7 +180,8 @@ struct PrunedWeight: PreparedWeight {
   var version: Int
 
   private var source: any TensorSource { pruner.source }
-  private var isDense: Bool { pruner.maskBytes + pruner.valueBytes >= pruner.denseBytes }
+  /// Whether the sparse form would not be smaller.
+  var isDense: Bool { pruner.maskBytes + pruner.valueBytes >= pruner.denseBytes }
 
   var note: String? {
     isDense

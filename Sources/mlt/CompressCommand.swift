@@ -75,7 +75,7 @@ enum CompressCommand: Command {
       let forms = try search.measure(loaded)
       let recipe =
         try bits.map { try choose(forms, .bits($0), loaded) }
-        ?? fitted(forms, size: size ?? 0, loaded, compressor)
+        ?? fitted(forms, menu, size: size ?? 0, loaded, compressor)
       if let file = arguments.string("save-config") {
         try FileOutput.write(recipe.configuration, to: file)
       }
@@ -102,19 +102,32 @@ enum CompressCommand: Command {
   /// The recipe whose written model keeps to `size`: what the model takes beside the candidates is
   /// measured with a dry run, and the room for them narrowed until it fits.
   private static func fitted(
-    _ forms: MeasuredForms, size: Int, _ loaded: LoadedModel, _ compressor: Compressor
+    _ forms: MeasuredForms, _ menu: [MenuScheme], size: Int, _ loaded: LoadedModel,
+    _ compressor: Compressor
   ) throws -> ChosenRecipe {
     let writtenBytes = { (recipe: ChosenRecipe) in
       try compressor.run(recipe.pass, on: loaded, to: nil).writtenBytes
         ?? loaded.container.totalBytes
     }
+    // What a model takes beside its weights depends on the schemes, so that single schemes are
+    // tried as they are.
+    var best: ChosenRecipe?
+    for scheme in menu {
+      guard let recipe = forms.uniform(scheme), best.map({ recipe.error < $0.error }) ?? true,
+        try writtenBytes(recipe) <= size
+      else { continue }
+      best = recipe
+    }
     var room = size
     for _ in 0..<12 {
       guard room > 0, let recipe = forms.choose(.bytes(room)) else { break }
       let total = try writtenBytes(recipe)
-      if total <= size { return recipe }
+      if total <= size {
+        return best.map { $0.error < recipe.error ? $0 : recipe } ?? recipe
+      }
       room = min(room, recipe.bytes) - (total - size)
     }
+    if let best { return best }
     let least = try choose(forms, .bytes(forms.leastBytes), loaded)
     let total = try writtenBytes(least)
     guard total <= size else {

@@ -102,7 +102,7 @@ struct Arguments: Sendable {
       guard let option = options.first(where: { $0.short != nil && $0.short == letter }) else {
         throw UsageError("unknown option \(word)", hint: "see --help")
       }
-      let inline = word.dropFirst(2)
+      let inline = word.dropFirst(word.dropFirst(2).hasPrefix("=") ? 3 : 2)
       return (option, inline.isEmpty ? nil : String(inline))
     }
     let body = word.dropFirst(2)

@@ -13,6 +13,10 @@ enum PackCommand: Command {
   static func run(_ arguments: Arguments, _ console: Console) throws -> Int32 {
     let model = try arguments.operand("MODEL")
     let output = arguments.string("output") ?? trimmed(model) + ".zip"
+    for ending in [".mlpackage", ".mlmodel", ".mlmodelc"] where output.hasSuffix(ending) {
+      throw UsageError(
+        "OUT is an archive, \(output) is named like a model", hint: "name it .zip or .pkg")
+    }
     let container = try ModelContainer.open(path: model, readingWeights: false)
     if container.kind == .archive {
       throw Failure(
@@ -48,6 +52,9 @@ enum UnpackCommand: Command {
         path: archive)
     }
     let output = arguments.string("output") ?? place(for: archive, container.contents)
+    if output.hasSuffix(".zip") || output.hasSuffix(".pkg") {
+      throw UsageError("OUT is a model, \(output) is named like an archive")
+    }
     try Archive.unpack(archive, to: output, force: arguments.has("force"))
     try report(console, command: name, input: archive, output: output)
     return 0

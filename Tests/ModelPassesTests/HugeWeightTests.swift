@@ -25,7 +25,8 @@ import Testing
       name: "huge", elementType: type, shape: shape, elementCount: source.elementCount,
       byteCount: source.byteCount, encoding: WeightEncoding(mask: nil, core: .values(source)),
       source: source, axes: .axes(ChannelAxes(output: 0, input: 1)),
-      consumers: [(name: "linear", type: "linear", input: "weight")], sites: [])
+      consumers: [(name: "linear", type: "linear", input: "weight")],
+      functions: ["main"], sites: [])
   }
 
   @Test(

@@ -19,7 +19,8 @@ import Testing
             error: Int.random(in: 0..<10, using: &random) == 0
               ? 0 : Double.random(in: 0...100, using: &random)))
       }
-      return RecipeSearch.Candidate(name: "w\(number)", parameters: parameters, forms: forms)
+      return RecipeSearch.Candidate(
+        name: "w\(number)", functions: ["main"], parameters: parameters, forms: forms)
     }
     return MeasuredForms(candidates: candidates, menu: Array(MenuScheme.all.prefix(schemes)))
   }
@@ -116,14 +117,18 @@ import Testing
   }
 
   @Test func namesAreQuotedInConfigurations() throws {
-    let odd = "a \"b\" \\ c: *#"
+    let odd = "a \"b\" \\ c: *#\n\u{2028}é"
+    let scheme = MenuScheme.all[0]
     let recipe = ChosenRecipe(entries: [
-      .init(name: odd, scheme: MenuScheme.all[0], bytes: 1),
-      .init(name: "n", scheme: nil, bytes: 1),
+      .init(name: odd, functions: ["main"], scheme: scheme, bytes: 1, error: 0),
+      .init(name: "n", functions: ["main"], scheme: nil, bytes: 1, error: 0),
+      .init(name: "twice", functions: ["a"], scheme: scheme, bytes: 1, error: 0),
+      .init(name: "twice", functions: ["b"], scheme: nil, bytes: 1, error: 0),
     ])
     let configs = try CompressionConfig.documents(Array(recipe.configuration.utf8))
     #expect(configs.first?.byName[odd] != nil)
     #expect(configs.first?.byName["n"] != nil)
+    #expect(configs.first?.byName["a/twice"] != nil && configs.first?.byName["b/twice"] != nil)
   }
 
   @Test func unknownNamesOfTheMenu() throws {

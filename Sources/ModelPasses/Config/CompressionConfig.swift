@@ -81,7 +81,7 @@ public struct CompressionConfig: Sendable {
   /// entry of the closest kind decides.
   func entry(for constant: ConstantFacts) -> Resolution {
     let ownName = constant.name.split(separator: "/").last.map(String.init) ?? constant.name
-    if let own = byName[constant.name] ?? byName[ownName] {
+    if let own = byName.exact(constant.key) ?? byName[constant.name] ?? byName[ownName] {
       return Resolution(entry: own, isOwn: true)
     }
     let named = constant.consumers.map { byName[$0.name] }

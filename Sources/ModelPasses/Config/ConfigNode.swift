@@ -46,6 +46,13 @@ enum ConfigReader {
   ///
   /// - Throws: ``ConfigError`` where the text is no YAML.
   static func documents(_ text: [UInt8]) throws(ConfigError) -> [ConfigNode] {
+    // libyaml takes quadratic time for deep nesting; brackets in quotes count too.
+    var depth = 0
+    for byte in text {
+      if byte == UInt8(ascii: "[") || byte == UInt8(ascii: "{") { depth += 1 }
+      if byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") { depth -= 1 }
+      if depth > 256 { throw ConfigError(message: "nested too deep") }
+    }
     var parser = yaml_parser_t()
     guard yaml_parser_initialize(&parser) == 1 else {
       throw ConfigError(message: "libyaml cannot be started")

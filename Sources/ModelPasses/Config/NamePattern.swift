@@ -53,7 +53,11 @@ struct NamedEntries<Entry: Sendable>: Sendable {
   }
 
   subscript(name: String) -> Entry? {
-    let exact = entries.first { $0.pattern.isExact && $0.pattern.matches(name) }
-    return (exact ?? entries.first { $0.pattern.matches(name) })?.entry
+    exact(name) ?? entries.first { $0.pattern.matches(name) }?.entry
+  }
+
+  /// The entry whose name is `name` itself; no pattern counts.
+  func exact(_ name: String) -> Entry? {
+    entries.first { $0.pattern.isExact && $0.pattern.matches(name) }?.entry
   }
 }

@@ -31,6 +31,8 @@ public struct RecipeSearch: Sendable {
   /// A weight with its forms.
   struct Candidate: Sendable {
     var name: String
+    /// The functions that use it.
+    var functions: [String]
     var parameters: Int
     var forms: [Form]
   }
@@ -69,18 +71,27 @@ public struct RecipeSearch: Sendable {
       }
       candidates.append(
         Candidate(
-          name: constant.name, parameters: facts.elementCount,
+          name: constant.name, functions: facts.functions, parameters: facts.elementCount,
           forms: [Form(scheme: nil, bytes: facts.byteCount, error: 0)]))
       sources.append(constant.source)
     }
     let results = Mutex([Form?](repeating: nil, count: jobs.count))
     let work = jobs
     let tensors = sources
+    let names = candidates.map(\.name)
+    let strict = settings.isStrict
     try parallel.forEachBalanced(sizes: work.map { tensors[$0.candidate].byteCount }) {
       position, threads in
       let job = work[position]
       let source = tensors[job.candidate]
-      guard case .ready(let weight) = try job.recipe.prepare(source, parallel: threads) else {
+      let weight: any PreparedWeight
+      switch try job.recipe.prepare(source, parallel: threads) {
+      case .ready(let prepared): weight = prepared
+      case .refused(let reason):
+        if strict {
+          throw PassError.refusedWeight(
+            name: names[job.candidate], reason: reason, hint: "without --strict it is skipped")
+        }
         return
       }
       let sums = try weight.encode(parallel: threads) { _, _, _ in }
@@ -91,7 +102,8 @@ public struct RecipeSearch: Sendable {
     for (position, job) in work.enumerated() {
       if let form = forms[position] { candidates[job.candidate].forms.append(form) }
     }
-    return MeasuredForms(candidates: candidates, menu: menu)
+    // What no scheme can take is no candidate.
+    return MeasuredForms(candidates: candidates.filter { $0.forms.count > 1 }, menu: menu)
   }
 }
 
@@ -120,6 +132,15 @@ public struct MeasuredForms: Sendable {
     }
   }
 
+  /// The recipe that gives every weight the same scheme where it can take it.
+  public func uniform(_ scheme: MenuScheme) -> ChosenRecipe? {
+    guard let number = menu.firstIndex(where: { $0.name == scheme.name }) else { return nil }
+    return recipe(
+      candidates.map { candidate in
+        candidate.forms.first { $0.scheme == number } ?? candidate.forms[0]
+      })
+  }
+
   /// The best choice of forms within a goal; nil when even the smallest forms exceed it.
   public func choose(_ goal: RecipeSearch.Goal) -> ChosenRecipe? {
     let budget = budget(goal)
@@ -133,10 +154,15 @@ public struct MeasuredForms: Sendable {
       if best.map({ error < $0.reduce(0) { $0 + $1.error } }) ?? true { best = uniform }
     }
     guard let best else { return nil }
-    return ChosenRecipe(
-      entries: zip(candidates, best).map { candidate, form in
+    return recipe(best)
+  }
+
+  private func recipe(_ forms: [RecipeSearch.Form]) -> ChosenRecipe {
+    ChosenRecipe(
+      entries: zip(candidates, forms).map { candidate, form in
         ChosenRecipe.Entry(
-          name: candidate.name, scheme: form.scheme.map { menu[$0] }, bytes: form.bytes)
+          name: candidate.name, functions: candidate.functions,
+          scheme: form.scheme.map { menu[$0] }, bytes: form.bytes, error: form.error)
       })
   }
 
@@ -222,10 +248,17 @@ public struct ChosenRecipe: Sendable {
   public struct Entry: Sendable {
     /// The name of the weight.
     public var name: String
+    /// The functions that use it.
+    public var functions: [String]
     /// Nil for a weight that stays as it is.
     public var scheme: MenuScheme?
     /// Stored bytes in this form.
     public var bytes: Int
+    /// The squared error of this form.
+    public var error: Double
+
+    /// The name that tells the weight from those of other functions.
+    var key: String { ConstantFacts.key(name, functions) }
   }
 
   /// One entry per weight.
@@ -233,6 +266,8 @@ public struct ChosenRecipe: Sendable {
 
   /// Bytes of all entries.
   public var bytes: Int { entries.reduce(0) { $0 + $1.bytes } }
+  /// The squared error of all entries.
+  public var error: Double { entries.reduce(0) { $0 + $1.error } }
 
   /// The recipe as a pass.
   public var pass: any CompressionPass { RecipePass(self) }
@@ -241,12 +276,14 @@ public struct ChosenRecipe: Sendable {
   public var configuration: String {
     var lines = ["# Schemes chosen per weight by their measured error."]
     lines += ["config_type: OpLinearQuantizerConfig", "op_name_configs:"]
+    let shared = Dictionary(grouping: entries, by: \.name)
     for entry in entries {
+      let name = (shared[entry.name]?.count ?? 0) > 1 ? entry.key : entry.name
       guard let scheme = entry.scheme else {
-        lines.append("  \(ChosenRecipe.quoted(entry.name)): null")
+        lines.append("  \(ChosenRecipe.quoted(name)): null")
         continue
       }
-      lines.append("  \(ChosenRecipe.quoted(entry.name)):")
+      lines.append("  \(ChosenRecipe.quoted(name)):")
       lines += (scheme.options + [("weight_threshold", "0")]).map { "    \($0.key): \($0.value)" }
     }
     return lines.joined(separator: "\n") + "\n"
@@ -254,9 +291,14 @@ public struct ChosenRecipe: Sendable {
 
   private static func quoted(_ name: String) -> String {
     var text = "\""
-    for character in name {
-      if character == "\"" || character == "\\" { text += "\\" }
-      text.append(character)
+    for scalar in name.unicodeScalars {
+      if scalar == "\"" || scalar == "\\" { text += "\\" }
+      if (0x20..<0x7F).contains(scalar.value) {
+        text.unicodeScalars.append(scalar)
+      } else {
+        let digits = String(scalar.value, radix: 16)
+        text += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+      }
     }
     return text + "\""
   }
@@ -268,12 +310,12 @@ private struct RecipePass: CompressionPass {
 
   init(_ recipe: ChosenRecipe) {
     schemes = Dictionary(
-      recipe.entries.compactMap { entry in entry.scheme.map { (entry.name, $0) } },
+      recipe.entries.compactMap { entry in entry.scheme.map { (entry.key, $0) } },
       uniquingKeysWith: { first, _ in first })
   }
 
   func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
-    guard let scheme = schemes[constant.name] else { return .skip("the recipe leaves it") }
+    guard let scheme = schemes[constant.key] else { return .skip("the recipe leaves it") }
     return scheme.pass.decide(constant, version: version)
   }
 }
