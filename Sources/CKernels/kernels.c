@@ -1,4 +1,5 @@
 #include "CKernels.h"
+#include "dispatch.h"
 
 #pragma STDC FP_CONTRACT OFF
 
@@ -19,12 +20,6 @@ typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
 typedef int8_t i8x16 __attribute__((ext_vector_type(16)));
 typedef uint8_t u8x32 __attribute__((ext_vector_type(32)));
 typedef _Float16 h16x16 __attribute__((ext_vector_type(16)));
-
-#if defined(__x86_64__)
-#define HAS_LEVELS 1
-#else
-#define HAS_LEVELS 0
-#endif
 
 int mlt_kernel_level_available(void) {
 #if HAS_LEVELS
@@ -60,17 +55,6 @@ int mlt_kernel_level_available(void) {
 #include "kernels.inc"
 #pragma clang attribute pop
 #undef NAME
-
-#define CALL(function, ...)                               \
-  switch (level) {                                        \
-    case MLT_KERNELS_V4: return function##_v4(__VA_ARGS__); \
-    case MLT_KERNELS_V3: return function##_v3(__VA_ARGS__); \
-    default: return function##_baseline(__VA_ARGS__);     \
-  }
-#else
-#define CALL(function, ...) \
-  (void)level;              \
-  return function##_baseline(__VA_ARGS__);
 #endif
 
 void mlt_range_runs16(int level, const uint16_t *data, size_t runs, size_t run, int16_t *low,

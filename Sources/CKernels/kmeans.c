@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "CKernels.h"
+#include "dispatch.h"
 
 #pragma STDC FP_CONTRACT OFF
 
@@ -27,7 +28,7 @@ typedef int64_t i64x8 __attribute__((ext_vector_type(8)));
 #include "kmeans.inc"
 #undef NAME
 
-#if defined(__x86_64__)
+#if HAS_LEVELS
 #define NAME(function) function##_v3
 #pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
 #include "kmeans.inc"
@@ -43,14 +44,8 @@ typedef int64_t i64x8 __attribute__((ext_vector_type(8)));
 #endif
 
 static size_t pass(points p, double lambda, mlt_kmeans_space *space) {
-#if defined(__x86_64__)
-  switch (space->level) {
-    case MLT_KERNELS_V4: return pass_v4(p, lambda, space);
-    case MLT_KERNELS_V3: return pass_v3(p, lambda, space);
-    default: break;
-  }
-#endif
-  return pass_baseline(p, lambda, space);
+  int level = space->level;
+  CALL(pass, p, lambda, space)
 }
 
 static void trace(const uint32_t *from, size_t n, size_t count, uint32_t *bounds) {

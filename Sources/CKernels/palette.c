@@ -1,4 +1,5 @@
 #include "CKernels.h"
+#include "dispatch.h"
 
 #pragma STDC FP_CONTRACT OFF
 
@@ -14,12 +15,6 @@ typedef double f64x16 __attribute__((ext_vector_type(16)));
 typedef _Bool b32 __attribute__((ext_vector_type(32)));
 typedef _Bool b16 __attribute__((ext_vector_type(16)));
 typedef float f32x16 __attribute__((ext_vector_type(16)));
-
-#if defined(__x86_64__)
-#define HAS_LEVELS 1
-#else
-#define HAS_LEVELS 0
-#endif
 
 static inline float half_value(uint32_t bits) {
   uint32_t wide = (bits & 0x7FFF) << 13;
@@ -46,17 +41,6 @@ static inline float half_value(uint32_t bits) {
 #include "palette.inc"
 #pragma clang attribute pop
 #undef NAME
-
-#define CALL(function, ...)                               \
-  switch (level) {                                        \
-    case MLT_KERNELS_V4: return function##_v4(__VA_ARGS__); \
-    case MLT_KERNELS_V3: return function##_v3(__VA_ARGS__); \
-    default: return function##_baseline(__VA_ARGS__);     \
-  }
-#else
-#define CALL(function, ...) \
-  (void)level;              \
-  return function##_baseline(__VA_ARGS__);
 #endif
 
 uint32_t mlt_peak16(int level, const uint16_t *data, size_t n) { CALL(peak16, data, n) }
