@@ -206,7 +206,7 @@ def check_unique(mlt, path, directory):
 def prunings(quick):
     for share in (0.75,) if quick else (0.1, 0.5, 0.6, 0.75, 0.9, 1.0):
         yield Prune("sparsity", share, None, None)
-    for limit in (0.05,) if quick else (0, 0.02, 0.05, 0.1):
+    for limit in (0.05,) if quick else (0.001, 0.02, 0.05, 0.1):
         yield Prune("threshold", limit, None, None)
     ratios = ((2, 4),) if quick else ((2, 4), (1, 4), (3, 4), (5, 7), (4, 8))
     for (zeros, size), dim in itertools.product(ratios, (0, 1)):
