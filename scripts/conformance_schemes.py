@@ -7,6 +7,7 @@ Pruning: exact counts of zeros, nothing but the least values gone, kept values b
 
 import collections
 import itertools
+import json
 import os
 import shutil
 
@@ -206,7 +207,7 @@ def check_unique(mlt, path, directory):
 def prunings(quick):
     for share in (0.75,) if quick else (0.1, 0.5, 0.6, 0.75, 0.9, 1.0):
         yield Prune("sparsity", share, None, None)
-    for limit in (0.05,) if quick else (0.001, 0.02, 0.05, 0.1):
+    for limit in (0.05,) if quick else (0, 0.001, 0.02, 0.05, 0.1):
         yield Prune("threshold", limit, None, None)
     ratios = ((2, 4),) if quick else ((2, 4), (1, 4), (3, 4), (5, 7), (4, 8))
     for (zeros, size), dim in itertools.product(ratios, (0, 1)):
@@ -272,8 +273,32 @@ def check_zeros(key, original, decoded, settings):
     require(not lost.any(), f"{key}: a value of a kept block became zero")
 
 
+def check_prune_nothing(mlt, path, before, words, directory):
+    """A threshold of 0 on weights without zeros: all skipped with the reason, nothing written."""
+    out = os.path.join(directory, "nothing.mlpackage")
+    code, text = mlt(
+        "prune", path, "-o", out, "--min-elements", MIN_ELEMENTS, *words, "--json"
+    )
+    require(code == 1, f"mlt prune ended with {code}: {mlt.error}")
+    require(not os.path.exists(out), "an output was written")
+    rows = {row["name"]: row for row in json.loads(text)["weights"]}
+    asked = 0
+    for key, original in before.constants.items():
+        row = rows.get(before.names[key][1])
+        if row is None or original.size <= MIN_ELEMENTS:
+            continue
+        require(row["status"] == "skipped", f"{key} is {row['status']}")
+        if "fewer than" not in row["reason"]:
+            require((original != 0).all(), f"{key} has zeros")
+            require("no value is to become zero" in row["reason"], f"{key}: {row['reason']}")
+            asked += 1
+    require(asked > 0, "no weight was asked for")
+
+
 def check_prune(mlt, base, path, before, settings, errors, directory):
     words = prune_words(settings)
+    if settings.value == 0:
+        return check_prune_nothing(mlt, path, before, words, directory)
     ledger, out = run(mlt, "prune", path, directory, "--min-elements", MIN_ELEMENTS, *words)
     after = Oracle(out)
     names = {row["name"] for row in ledger["weights"] if row["status"] == "compressed"}
