@@ -13,10 +13,11 @@ let package = Package(
     .target(name: "CModelSchemas", linkerSettings: [.linkedLibrary("protobuf-c")]),
     .systemLibrary(name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
     .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CKernels"),
     .target(name: "ModelTensors"),
     .target(name: "ModelCompression", dependencies: ["CKernels", "ModelTensors"]),
-    .target(name: "ModelFiles", dependencies: ["CZip", "ModelTensors"]),
+    .target(name: "ModelFiles", dependencies: ["CCrypto", "CZip", "ModelTensors"]),
     .target(name: "ModelGraph", dependencies: ["ModelTensors"]),
     .target(
       name: "ModelOperations", dependencies: ["ModelTensors", "ModelCompression", "ModelGraph"]),
@@ -36,10 +37,19 @@ let package = Package(
         "ModelOperations", "ModelSpec",
       ]),
     .target(
+      name: "ModelBundle",
+      dependencies: [
+        "ModelTensors", "ModelFiles", "ModelGraph", "ModelOperations", "ModelSpec",
+        "ModelInspection",
+      ]),
+    .target(
+      name: "ModelCache",
+      dependencies: ["ModelFiles", "ModelGraph", "ModelSpec", "ModelInspection", "ModelBundle"]),
+    .target(
       name: "ModelToolchain",
       dependencies: [
         "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
-        "ModelSpec", "ModelPasses", "ModelInspection",
+        "ModelSpec", "ModelPasses", "ModelInspection", "ModelBundle", "ModelCache",
       ]),
     .executableTarget(name: "mlt", dependencies: ["ModelToolchain"]),
     .executableTarget(
@@ -57,6 +67,9 @@ let package = Package(
     .testTarget(
       name: "ModelPassesTests", dependencies: ["ModelPasses", "ModelToolchain", "TestSupport"]),
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
+    .testTarget(name: "ModelBundleTests", dependencies: ["ModelBundle", "TestSupport"]),
+    .testTarget(
+      name: "ModelCacheTests", dependencies: ["ModelCache", "ModelToolchain", "TestSupport"]),
     .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
     .testTarget(
       name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"],

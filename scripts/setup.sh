@@ -27,6 +27,7 @@ for job in "${@:-}"; do
     need_swift
     need pkg-config command -v pkg-config
     need libzip-dev pkg-config --exists libzip
+    need libssl-dev pkg-config --exists libcrypto
     need libyaml-dev pkg-config --exists yaml-0.1
     need libprotobuf-c-dev header protobuf-c/protobuf-c.h
     need zlib1g-dev header zlib.h

@@ -58,7 +58,7 @@ public enum Archive {
     if contents.kind == .specification, let file = contents.tree.files.first {
       result += "/" + file.path
     }
-    try OutputTarget.synchronizeTree(result)
+    try FileSystem.synchronizeTree(result)
     try target.place(result)
   }
 }

@@ -7,23 +7,23 @@
 #endif
 
 /// System calls with this module's errors.
-enum FileSystem {
+package enum FileSystem {
   /// What stands at a path, symbolic links followed.
-  enum Kind: Equatable {
+  package enum Kind: Equatable {
     case file(byteCount: Int)
     case folder
     case other
   }
 
   /// What stands at `path`, or nil when nothing does or a link leads nowhere.
-  static func kind(_ path: String) -> Kind? {
+  package static func kind(_ path: String) -> Kind? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     return kind(of: status)
   }
 
   /// Whether a name stands at `path`, be it a link that leads nowhere.
-  static func exists(_ path: String) -> Bool {
+  package static func exists(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
   }
@@ -103,7 +103,7 @@ enum FileSystem {
   }
 
   /// Makes a folder; one that stands there already is not an error when `shared`.
-  static func makeFolder(
+  package static func makeFolder(
     _ path: String, mode: mode_t = 0o755, shared: Bool = false
   ) throws(FileError) {
     if mkdir(path, mode) == 0 { return }
@@ -112,7 +112,7 @@ enum FileSystem {
   }
 
   /// Makes the folder `relative` and those above it inside `base`.
-  static func makeFolders(_ relative: some StringProtocol, in base: String) throws(FileError) {
+  package static func makeFolders(_ relative: some StringProtocol, in base: String) throws(FileError) {
     var path = base
     for name in relative.split(separator: "/") {
       path += "/" + name
@@ -120,8 +120,23 @@ enum FileSystem {
     }
   }
 
+  /// Appends bytes to a file, which is made where it is missing, by one system call.
+  package static func append(_ bytes: [UInt8], to path: String) throws(FileError) {
+    let descriptor = try open(path, O_WRONLY | O_CREAT | O_APPEND, action: "open")
+    defer { close(descriptor) }
+    let result = bytes.withUnsafeBytes { buffer in
+      Result { () throws(FileError) in try append(buffer, to: descriptor, path: path) }
+    }
+    try result.get()
+  }
+
+  /// Renames a file or folder on one file system; nothing may stand at the new place.
+  package static func move(_ path: String, to target: String) throws(FileError) {
+    if rename(path, target) != 0 { throw .last(target, "create") }
+  }
+
   /// The names in a folder, sorted by their UTF-8 bytes.
-  static func names(in path: String) throws(FileError) -> [String] {
+  package static func names(in path: String) throws(FileError) -> [String] {
     guard let stream = opendir(path) else { throw .last(path, "read the folder") }
     defer { closedir(stream) }
     var names: [String] = []
@@ -139,7 +154,7 @@ enum FileSystem {
   ///
   /// - Returns: Whether nothing is left at the path.
   @discardableResult
-  static func removeTree(_ path: String) -> Bool {
+  package static func removeTree(_ path: String) -> Bool {
     var status = stat()
     guard lstat(path, &status) == 0 else { return true }
     if status.st_mode & S_IFMT != S_IFDIR { return unlink(path) == 0 }
@@ -149,8 +164,16 @@ enum FileSystem {
     return rmdir(path) == 0
   }
 
+  /// Makes a file, or a folder and all it holds, durable.
+  package static func synchronizeTree(_ path: String) throws(FileError) {
+    if kind(path) == .folder {
+      for name in try names(in: path) { try synchronizeTree(path + "/" + name) }
+    }
+    try synchronize(path)
+  }
+
   /// Makes the contents of a file, or the names of a folder, durable.
-  static func synchronize(_ path: String) throws(FileError) {
+  package static func synchronize(_ path: String) throws(FileError) {
     let descriptor = try open(path, O_RDONLY, action: "synchronize")
     defer { close(descriptor) }
     if fsync(descriptor) != 0 && errno != EINVAL { throw .last(path, "synchronize") }
@@ -187,7 +210,7 @@ enum FileSystem {
   }
 
   /// The absolute path without symbolic links, or nil when it does not exist.
-  static func resolved(_ path: String) -> String? {
+  package static func resolved(_ path: String) -> String? {
     guard let text = realpath(path, nil) else { return nil }
     defer { free(text) }
     return String(cString: text)

@@ -15,9 +15,9 @@ public struct ContainedFile: Sendable, Equatable {
 }
 
 /// The files below a folder or in an archive, sorted by path.
-struct FileTree {
+package struct FileTree {
   /// Sorted by the UTF-8 bytes of their paths.
-  private(set) var files: [ContainedFile] = []
+  package private(set) var files: [ContainedFile] = []
   /// Folders without files.
   var emptyFolders: [String] = []
 
@@ -27,7 +27,7 @@ struct FileTree {
 
   /// Reads the names below `base`; links to files count as files, links to folders are refused
   /// below the base itself.
-  init(folder base: String) throws(FileError) {
+  package init(folder base: String) throws(FileError) {
     try add("", base: base, depth: 0)
     sort()
   }

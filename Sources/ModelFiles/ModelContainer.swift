@@ -30,6 +30,8 @@ public final class ModelContainer: Sendable {
   /// Paths of weight files relative to `base`, by name.
   let weightPaths: [String: String]
   private let temporary: TemporaryFolder?
+  /// The limits under which files are read from the archive where no folder holds them.
+  private let limits: ArchiveLimits
   private let blobs = Mutex<[String: BlobFile]>([:])
 
   /// Opens the model at `path`.
@@ -48,7 +50,7 @@ public final class ModelContainer: Sendable {
       let tree = try modelTree(of: path)
       return try ModelContainer(
         path: path, kind: tree.kind, contents: tree.kind, tree: tree.files,
-        source: .folder(path, temporary: nil))
+        source: .folder(path, temporary: nil), limits: limits)
     case .file:
       let file = try MappedFile(path: path)
       guard file.withBytes(ZipReader.isArchive) else {
@@ -60,13 +62,13 @@ public final class ModelContainer: Sendable {
     guard readingWeights && archive.kind != .specification else {
       return try ModelContainer(
         path: path, kind: .archive, contents: archive.kind, tree: archive.tree,
-        source: .archive(archive))
+        source: .archive(archive), limits: limits)
     }
     let temporary = try TemporaryFolder()
     try archive.unpack(into: temporary.path)
     return try ModelContainer(
       path: path, kind: .archive, contents: archive.kind, tree: archive.tree,
-      source: .folder(temporary.path, temporary: temporary))
+      source: .folder(temporary.path, temporary: temporary), limits: limits)
   }
 
   /// Where the files of a container are read from.
@@ -109,10 +111,12 @@ public final class ModelContainer: Sendable {
     weightsAvailable = true
     base = PathNames.parent(specification.path)
     temporary = nil
+    limits = ArchiveLimits()
   }
 
   private init(
-    path: String, kind: ContainerKind, contents: ContainerKind, tree: FileTree, source: Source
+    path: String, kind: ContainerKind, contents: ContainerKind, tree: FileTree, source: Source,
+    limits: ArchiveLimits
   ) throws(FileError) {
     self.path = path
     self.kind = kind
@@ -126,6 +130,7 @@ public final class ModelContainer: Sendable {
       base = nil
       temporary = nil
     }
+    self.limits = limits
     weightsAvailable = base != nil || contents == .specification
 
     func load(_ name: String, maximum: Int? = nil) throws(FileError) -> MappedFile {
@@ -155,7 +160,7 @@ public final class ModelContainer: Sendable {
       if specification.isLFSPointer {
         throw .malformed(specification.path, FileError.lfsPointerMessage)
       }
-      weightPaths = ModelContainer.names(tree.files(below: "weights"), folder: "weights")
+      weightPaths = ModelContainer.bundleWeights(tree)
     case .specification, .archive:
       items = []
       specification = try load(tree.files.first?.path ?? "")
@@ -201,6 +206,19 @@ public final class ModelContainer: Sendable {
     return paths
   }
 
+  /// The weight files of a bundle and of the bundles in it: those in folders named `weights`, and the
+  /// weights of neural networks.
+  private static func bundleWeights(_ tree: FileTree) -> [String: String] {
+    var paths = names(tree.files(below: "weights"), folder: "weights")
+    for file in tree.files where !paths.values.contains(file.path) {
+      let parts = file.path.split(separator: "/")
+      if parts.dropLast().contains("weights") || parts.last == "model.espresso.weights" {
+        paths[file.path] = file.path
+      }
+    }
+    return paths
+  }
+
   /// Files by their last component; where several share one, the others by their path below the
   /// folder.
   private static func names(_ files: ArraySlice<ContainedFile>, folder: String) -> [String: String]
@@ -229,8 +247,12 @@ public final class ModelContainer: Sendable {
   /// - Throws: ``FileError/missing(_:)`` when there is none; ``FileError/unsupported(_:_:)`` when
   ///   ``weightsAvailable`` is false.
   public func blobFile(named fileName: String) throws(FileError) -> BlobFile {
-    let place = try weightPath(named: fileName)
-    return try blobs.withLock { (blobs: inout [String: BlobFile]) throws(FileError) -> BlobFile in
+    try blobFile(at: try weightPath(named: fileName))
+  }
+
+  /// The weight file at a path as in ``files``; opened once.
+  public func blobFile(at place: String) throws(FileError) -> BlobFile {
+    try blobs.withLock { (blobs: inout [String: BlobFile]) throws(FileError) -> BlobFile in
       if let blob = blobs[place] { return blob }
       let blob = try BlobFile(try file(at: place))
       blobs[place] = blob
@@ -238,12 +260,16 @@ public final class ModelContainer: Sendable {
     }
   }
 
-  /// A file of the container, mapped.
+  /// A file of the container, mapped; of an archive that is not unpacked, read, weights excepted.
   ///
   /// - Parameter name: A path as in ``files``.
   public func file(at name: String) throws(FileError) -> MappedFile {
     guard let base else {
-      throw .unsupported(path, "the archive was opened for its specification only (\(name))")
+      guard kind == .archive, !weightPaths.values.contains(name) else {
+        throw .unsupported(path, "the archive was opened for its specification only (\(name))")
+      }
+      let archive = try ArchiveContents(path: path, limits: limits)
+      return MappedFile(contents: try archive.contents(name), path: "\(path)/\(name)")
     }
     if let fault = PathNames.fault(inRelative: name) {
       throw .malformed(path, "file name \"\(name)\": \(fault)")

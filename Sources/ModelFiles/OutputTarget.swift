@@ -92,12 +92,4 @@ struct OutputTarget: Sendable {
       throw .system(path, "replace", errno: code)
     }
   }
-
-  /// Makes a file, or a folder and all it holds, durable.
-  static func synchronizeTree(_ path: String) throws(FileError) {
-    if FileSystem.kind(path) == .folder {
-      for name in try FileSystem.names(in: path) { try synchronizeTree(path + "/" + name) }
-    }
-    try FileSystem.synchronize(path)
-  }
 }

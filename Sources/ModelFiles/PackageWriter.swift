@@ -163,7 +163,7 @@ public final class PackageWriter: Sendable {
       try writeManifest(specification, carried: items, hasWeights: hasWeights)
       let finished = try finishedPath()
       let start = FileSystem.seconds()
-      try OutputTarget.synchronizeTree(finished)
+      try FileSystem.synchronizeTree(finished)
       try target.place(finished)
       state.withLock { $0.timings.synchronize = FileSystem.seconds() - start }
     } catch {

@@ -1,21 +1,21 @@
 /// Functions on path texts; nothing here touches the file system.
-enum PathNames {
+package enum PathNames {
   /// The path without slashes at its end; the root stays "/".
-  static func trimmed(_ path: String) -> String {
+  package static func trimmed(_ path: String) -> String {
     var text = Substring(path)
     while text.utf8.count > 1 && text.hasSuffix("/") { text = text.dropLast() }
     return String(text)
   }
 
   /// The part after the last slash.
-  static func last(_ path: String) -> String {
+  package static func last(_ path: String) -> String {
     let text = trimmed(path)
     guard let slash = text.lastIndex(of: "/") else { return text }
     return String(text[text.index(after: slash)...])
   }
 
   /// The folder that holds the path; "." for a bare name.
-  static func parent(_ path: String) -> String {
+  package static func parent(_ path: String) -> String {
     let text = trimmed(path)
     guard let slash = text.lastIndex(of: "/") else { return "." }
     return slash == text.startIndex ? "/" : String(text[..<slash])

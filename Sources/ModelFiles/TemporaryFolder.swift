@@ -11,8 +11,9 @@ import Synchronization
 
 /// A folder for work in progress, removed with all it holds on ``remove()``, on deinit, and when
 /// SIGINT, SIGTERM or SIGHUP ends the process.
-final class TemporaryFolder: Sendable {
-  let path: String
+package final class TemporaryFolder: Sendable {
+  /// Where it is.
+  package let path: String
 
   /// Makes a hidden folder in the one that holds `output`, so that a rename can finish the work.
   convenience init(besides output: String) throws(FileError) {
@@ -32,7 +33,8 @@ final class TemporaryFolder: Sendable {
     try self.init(in: folder, prefix: "mlt-", mode: 0o700)
   }
 
-  private init(in folder: String, prefix: String, mode: mode_t = 0o755) throws(FileError) {
+  /// Makes a folder in `folder` whose name begins with `prefix`.
+  package init(in folder: String, prefix: String, mode: mode_t = 0o755) throws(FileError) {
     let random = String(UInt32.random(in: 0...UInt32.max), radix: 36)
     let path = (folder == "/" ? "" : folder) + "/\(prefix)\(getpid())-\(random).tmp"
     self.path = path
@@ -42,7 +44,7 @@ final class TemporaryFolder: Sendable {
   deinit { remove() }
 
   /// Removes the folder; a second call does nothing.
-  func remove() { TemporaryFolders.remove(path) }
+  package func remove() { TemporaryFolders.remove(path) }
 }
 
 /// The temporary folders of the process and the signals that end it.

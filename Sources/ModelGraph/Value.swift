@@ -12,6 +12,12 @@ public struct BlobReference: Sendable, Hashable {
     self.fileName = fileName
     self.offset = offset
   }
+
+  /// The file relative to the model's folder, `weights/weight.bin`.
+  public var relativePath: String {
+    let prefix = "@model_path/"
+    return fileName.hasPrefix(prefix) ? String(fileName.dropFirst(prefix.count)) : fileName
+  }
 }
 
 /// A constant tensor whose bytes lie outside the program, read when asked for.

@@ -21,10 +21,17 @@ public struct LoadedModel: Sendable {
   ///   its specification only and its weights are absent.
   /// - Throws: ``FileError``, ``SpecError``.
   public init(path: String, readingWeights: Bool = true) throws {
-    let container = try ModelContainer.open(path: path, readingWeights: readingWeights)
+    try self.init(try ModelContainer.open(path: path, readingWeights: readingWeights))
+  }
+
+  /// Reads the model of an open container.
+  ///
+  /// - Throws: ``SpecError``, also for a compiled bundle.
+  public init(_ container: ModelContainer) throws {
     if container.contents == .compiled {
       throw SpecError(
-        "a compiled bundle: its source model is needed here", kind: .unsupported, path: path)
+        "a compiled bundle: its source model is needed here", kind: .unsupported,
+        path: container.path)
     }
     let weights: any WeightResolver =
       container.weightsAvailable ? ContainerWeights(container) : UnopenedWeights()
@@ -70,18 +77,32 @@ public struct LoadedModel: Sendable {
     }
     return names
   }
+
+  /// The same files relative to the model's folder.
+  public var weightFilePaths: [String] {
+    weightFileNames.map { BlobReference(fileName: $0, offset: 0).relativePath }
+  }
 }
 
 /// Finds blobs in the weight files of a container.
-struct ContainerWeights: WeightResolver {
+package struct ContainerWeights: WeightResolver {
   private let container: ModelContainer
+  private let folder: String
 
-  init(_ container: ModelContainer) { self.container = container }
+  /// - Parameter folder: For a bundle in a bundle its path with a slash, which stands for
+  ///   `@model_path/`.
+  package init(_ container: ModelContainer, folder: String = "") {
+    self.container = container
+    self.folder = folder
+  }
 
-  func source(
+  package func source(
     for reference: BlobReference, elementType: ElementType, shape: [Int]
   ) throws -> any TensorSource {
-    let file = try container.blobFile(named: reference.fileName)
+    let file =
+      folder.isEmpty
+      ? try container.blobFile(named: reference.fileName)
+      : try container.blobFile(at: folder + reference.relativePath)
     let record = try file.record(at: reference.offset)
     // A blob of bools is one of bytes.
     let stored: ElementType = elementType == .bool ? .uint8 : elementType

@@ -29,6 +29,25 @@ public struct ModelDecoder {
     }
   }
 
+  /// Decodes a serialized `ModelDescription`.
+  ///
+  /// - Throws: ``SpecError``.
+  public func decode(description bytes: [UInt8], path: String) throws -> ModelDescription {
+    do {
+      return try bytes.withUnsafeBytes { try description($0, 0..<$0.count, depth: 0) }
+    } catch let error as SpecError {
+      throw error.at(path: path)
+    }
+  }
+
+  private func description(
+    _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int
+  ) throws -> ModelDescription {
+    try withUnpacked(
+      CModelDescription.self, bytes, range, descriptor: descriptor(of: 2), base: 0, depth: depth
+    ) { try DescriptionDecoder.decode($0) }
+  }
+
   private func model(
     _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int, _ budget: MemoryBudget
   ) throws -> Model {
@@ -64,10 +83,7 @@ public struct ModelDecoder {
     model.unknownFields = unknown
     if !descriptions.isEmpty {
       model.description = try merged(bytes, descriptions) { bytes, range in
-        try withUnpacked(
-          CModelDescription.self, bytes, range,
-          descriptor: descriptor(of: 2), base: 0, depth: depth + 1
-        ) { try DescriptionDecoder.decode($0) }
+        try description(bytes, range, depth: depth + 1)
       }
     }
     if let kind {

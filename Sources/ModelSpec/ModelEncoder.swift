@@ -12,11 +12,7 @@ public enum ModelEncoder {
       writer.field(
         1, varint: UInt64(bitPattern: Int64(truncatingIfNeeded: model.specificationVersion)))
     }
-    if let description = model.description {
-      let arena = MessageArena()
-      writer.field(
-        2, bytes: arena.pack(DescriptionEncoder(arena: arena).encode(description)))
-    }
+    if let description = model.description { writer.field(2, bytes: encode(description)) }
     if model.isUpdatable { writer.field(10, varint: 1) }
     switch model.kind {
     case .program(let program):
@@ -33,6 +29,12 @@ public enum ModelEncoder {
     }
     append(model.unknownFields, to: &writer)
     return writer.bytes
+  }
+
+  /// The bytes of a `ModelDescription`.
+  public static func encode(_ description: ModelDescription) -> [UInt8] {
+    let arena = MessageArena()
+    return arena.pack(DescriptionEncoder(arena: arena).encode(description))
   }
 
   private static func encode(_ pipeline: Pipeline) throws(SpecError) -> [UInt8] {

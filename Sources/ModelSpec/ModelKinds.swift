@@ -27,6 +27,14 @@ package enum ModelKinds {
     return field
   }
 
+  /// The name of the model kind of this field number, or nil.
+  package static func name(of number: UInt32) -> String? {
+    field(number: number).map { String(cString: $0.pointee.name) }
+  }
+
+  /// The field number of the model kind of this name, or nil.
+  package static func number(of name: String) -> UInt32? { field(name: name)?.pointee.id }
+
   static let program: UInt32 = 502
   static let pipelines: [UInt32: String] = [
     200: "pipelineClassifier", 201: "pipelineRegressor", 202: "pipeline",

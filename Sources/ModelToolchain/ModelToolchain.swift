@@ -1,3 +1,5 @@
+@_exported import ModelBundle
+@_exported import ModelCache
 @_exported import ModelCompression
 @_exported import ModelFiles
 @_exported import ModelGraph

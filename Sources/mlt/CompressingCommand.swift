@@ -19,9 +19,7 @@ extension Option {
         "skip", "PATTERN", "not these weights; wins over --only (repeatable)",
         repeatable: true),
       .value("function", "NAME", "only weights that this function uses"),
-      .value(
-        "target-os", "iOS15|iOS16|iOS17|iOS18|iOS26",
-        "the version to write for (default: the lowest that can hold the scheme)"),
+      .targetSystem("the version to write for (default: the lowest that can hold the scheme)"),
       .flag("strict", "a weight that must be skipped for its values is an error"),
       .flag("dry-run", "the ledger only, nothing is written"),
       .value("report", "FILE", "write the ledger as JSON to FILE"),
@@ -44,9 +42,7 @@ struct CompressingCommand {
     settings.skip = arguments.strings("skip").map(WeightPattern.init)
     settings.function = arguments.string("function")
     settings.isStrict = arguments.has("strict")
-    settings.targetVersion = arguments.string("target-os").flatMap {
-      ["iOS15": 6, "iOS16": 7, "iOS17": 8, "iOS18": 9, "iOS26": 10][$0]
-    }
+    settings.targetVersion = arguments.targetVersion
     return settings
   }
 

@@ -1,3 +1,5 @@
+import ModelBundle
+import ModelCache
 import ModelFiles
 import ModelGraph
 import ModelOperations
@@ -44,6 +46,20 @@ struct Failure: Error {
       self.init(
         code: 2, kind: error.kind.rawValue, message: error.description,
         path: error.path.isEmpty ? model : error.path)
+    case let error as BundleError:
+      self.init(
+        code: error.kind == .target ? 64 : 2, kind: error.kind == .target ? "usage" : "unsupported",
+        message: error.message, path: model, hint: error.hint)
+    case CacheError.unusable(let error):
+      self.init(error, model: model)
+      hint = "name another folder with --cache-dir, or use --no-cache"
+    case let error as CacheError:
+      let isAbsent = if case .absent = error { true } else { false }
+      self.init(
+        code: isAbsent ? 1 : 2, kind: isAbsent ? "missing" : "changed", message: error.description,
+        path: isAbsent ? "" : model)
+    case let error as MILTextError:
+      self.init(code: 2, kind: "unsupported", message: error.description, path: model)
     case let error as UpgradeRefusal:
       self.init(code: 2, kind: "unsupported", message: error.description, path: model)
     case let error as PassError:

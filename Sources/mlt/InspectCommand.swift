@@ -1,3 +1,4 @@
+import ModelBundle
 import ModelFiles
 import ModelGraph
 import ModelInspection
@@ -30,14 +31,14 @@ enum InspectCommand: Command {
       throw UsageError("-o goes with --tensor", hint: "--tensor NAME -o FILE.npy")
     }
     let readsWeights = arguments.has("weights") || arguments.has("tensor")
-    let loaded: LoadedModel
-    do {
-      loaded = try LoadedModel(path: path, readingWeights: readsWeights)
-    } catch let error as SpecError {
-      // The data file of a bundle is never a specification.
-      guard let report = try compiledReport(path, arguments) else { throw error }
-      try show(report, nil, arguments, console)
-      return 0
+    let (loaded, compiled) = try LoadedModel.open(path: path, readingWeights: readsWeights)
+    if let compiled, !compiled.isWhole {
+      for option in ["tensor", "weights"] where arguments.has(option) {
+        throw Failure(
+          code: 2, kind: "unsupported",
+          message: "--\(option) does not work on compiled neural networks", path: path,
+          hint: "inspect the model that it was compiled from")
+      }
     }
     if let tensor = arguments.string("tensor") {
       return try InspectTensor(loaded: loaded, path: path, name: tensor).run(arguments, console)
@@ -46,6 +47,7 @@ enum InspectCommand: Command {
       loaded, readingWeights: arguments.has("weights"), parallel: console.parallel,
       progress: { console.progress($0, "reading weights") })
     console.progress(nil, "")
+    if let compiled { report.limit(to: compiled) }
     if let function = arguments.string("function") {
       try report.keep(function: function, path: path)
     }
@@ -54,20 +56,6 @@ enum InspectCommand: Command {
       ? OperationFact.operations(of: loaded.model, functions: report.functions.map(\.name)) : nil
     try show(report, operations, arguments, console)
     return 0
-  }
-
-  /// The report of a compiled bundle; nil for a model that is none.
-  private static func compiledReport(
-    _ path: String, _ arguments: Arguments
-  ) throws -> ModelReport? {
-    let container = try ModelContainer.open(path: path, readingWeights: false)
-    guard container.contents == .compiled else { return nil }
-    for option in ["tensor", "weights", "ops"] where arguments.has(option) {
-      throw Failure(
-        code: 2, kind: "unsupported", message: "--\(option) does not work on compiled bundles",
-        path: path, hint: "inspect the model that it was compiled from")
-    }
-    return try ModelReport(compiled: container)
   }
 
   private static func show(

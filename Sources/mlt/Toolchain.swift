@@ -8,7 +8,7 @@ enum Toolchain {
     InspectCommand.self, QuantizeCommand.self, PalettizeCommand.self, PruneCommand.self,
     CompressCommand.self,
     DecompressCommand.self,
-    PackCommand.self, UnpackCommand.self,
+    PackCommand.self, UnpackCommand.self, CompileCommand.self, CacheCommand.self,
   ]
 
   static var help: String {
@@ -17,7 +17,7 @@ enum Toolchain {
     let lines =
       [
         "usage: mlt COMMAND [options] MODEL…", "",
-        "Reads, inspects and compresses Core ML models.", "", "Commands",
+        "Reads, inspects, compresses and compiles Core ML models.", "", "Commands",
       ] + table.lines() + [
         "", "mlt COMMAND --help tells the options of a command; mlt --version the version.",
         "Exit codes: 0 done, 1 a check failed or nothing was compressed, 2 the model cannot be",

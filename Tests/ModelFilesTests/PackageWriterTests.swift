@@ -265,13 +265,21 @@ import Testing
   @Test func commits() throws {
     let scratch = try Scratch()
     let folder = try AtomicFolder(output: scratch("b.mlmodelc"), force: false)
-    try folder.write([1, 2], to: "coremldata.bin")
-    try folder.write([3], to: "weights/w.bin")
-    try folder.copy(folder.path + "/coremldata.bin", to: "a/copy.bin")
-    #expect(fileError { try folder.write([], to: "../x") } != nil)
+    let writer = folder.writer
+    try writer.write([1, 2], to: "coremldata.bin")
+    try writer.write([3], to: "weights/w.bin")
+    try writer.copy(writer.path + "/coremldata.bin", to: "a/copy.bin")
+    try writer.folder("b").write(to: "streamed.bin") { append in
+      for byte in [UInt8](4..<6) { try withUnsafeBytes(of: byte) { try append($0) } }
+    }
+    try writer.folder("c").copyTree(writer.folder("b").path)
+    #expect(fileError { try writer.write([], to: "../x") } != nil)
     try folder.commit()
     #expect(
-      try scratch.names("b.mlmodelc") == ["a/copy.bin", "coremldata.bin", "weights/w.bin"])
+      try scratch.names("b.mlmodelc") == [
+        "a/copy.bin", "b/streamed.bin", "c/streamed.bin", "coremldata.bin", "weights/w.bin",
+      ])
+    #expect(try scratch.bytes("b.mlmodelc/c/streamed.bin") == [4, 5])
     #expect(fileError { _ = try AtomicFolder(output: scratch("b.mlmodelc"), force: false) } != nil)
     let other = try AtomicFolder(output: scratch("b.mlmodelc"), force: true)
     other.discard()
