@@ -1,5 +1,6 @@
 import ModelFiles
 import ModelGraph
+import ModelInspection
 import ModelOperations
 import ModelSpec
 
@@ -41,9 +42,9 @@ public struct BundleCompiler: Sendable {
     if let targetVersion, targetVersion < model.specificationVersion {
       throw BundleError(
         .target,
-        "\(Opset.system(specificationVersion: targetVersion)) loads specification versions up to "
+        "\(MinimumOS.label(specificationVersion: targetVersion)) loads specification versions up to "
           + "\(targetVersion), the model has \(model.specificationVersion) "
-          + "(\(Opset.system(specificationVersion: model.specificationVersion)))")
+          + "(\(MinimumOS.label(specificationVersion: model.specificationVersion)))")
     }
     try check(model, place: "", depth: 0)
   }

@@ -21,10 +21,13 @@ public struct CompiledModel: Sendable {
 
   /// Reads an open bundle and the bundles in it.
   ///
-  /// - Throws: ``SpecError`` when a file is malformed, ``FileError`` when one is missing,
-  ///   `MILTextError` with line and column.
-  public init(_ container: ModelContainer) throws {
-    try self.init(file: container.specification, container, folder: "", depth: 0)
+  /// - Parameter resolvingWeights: Whether the weight files are opened; without it weights have
+  ///   types but no values.
+  /// - Throws: `SpecError` when a file is malformed, `FileError` when one is missing.
+  public init(_ container: ModelContainer, resolvingWeights: Bool = true) throws {
+    try self.init(
+      file: container.specification, container, folder: "", depth: 0,
+      resolvingWeights: resolvingWeights && container.weightsAvailable)
   }
 
   /// Pipelines in pipelines, at most.
@@ -33,7 +36,8 @@ public struct CompiledModel: Sendable {
   private static let maximumCount: UInt64 = 1000
 
   private init(
-    file: MappedFile, _ container: ModelContainer, folder: String, depth: Int
+    file: MappedFile, _ container: ModelContainer, folder: String, depth: Int,
+    resolvingWeights: Bool
   ) throws {
     guard depth < CompiledModel.maximumDepth else {
       throw SpecError("pipelines are nested too deeply", path: file.path)
@@ -43,7 +47,7 @@ public struct CompiledModel: Sendable {
     }
     let typeName = ModelKinds.name(of: data.typeNumber) ?? ""
     let weights: any WeightResolver =
-      container.weightsAvailable
+      resolvingWeights
       ? ContainerWeights(container, folder: folder) : UnopenedWeights()
     let decoder = ModelDecoder(weights: weights)
     guard case .compiled(let description, let trailer) = data.content else {
@@ -72,7 +76,7 @@ public struct CompiledModel: Sendable {
         let inner = "\(folder)model\(index)/"
         let child = try CompiledModel(
           file: container.file(at: inner + "coremldata.bin"), container, folder: inner,
-          depth: depth + 1)
+          depth: depth + 1, resolvingWeights: resolvingWeights)
         pipeline.models.append(child.model)
         children.append(child)
         isWhole = isWhole && child.isWhole

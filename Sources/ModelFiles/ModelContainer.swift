@@ -206,15 +206,12 @@ public final class ModelContainer: Sendable {
     return paths
   }
 
-  /// The weight files of a bundle and of the bundles in it: those in folders named `weights`, and the
-  /// weights of neural networks.
+  /// The weight files of a bundle and of the bundles in it: those in folders named `weights`.
   private static func bundleWeights(_ tree: FileTree) -> [String: String] {
     var paths = names(tree.files(below: "weights"), folder: "weights")
     for file in tree.files where !paths.values.contains(file.path) {
-      let parts = file.path.split(separator: "/")
-      if parts.dropLast().contains("weights") || parts.last == "model.espresso.weights" {
-        paths[file.path] = file.path
-      }
+      let folders = file.path.split(separator: "/").dropLast()
+      if folders.contains("weights") { paths[file.path] = file.path }
     }
     return paths
   }
@@ -238,8 +235,13 @@ public final class ModelContainer: Sendable {
   public var totalBytes: Int { tree.byteCount }
   /// Bytes of the specification.
   public var specificationBytes: Int { specification.count }
-  /// Bytes of the weight files.
-  public var weightBytes: Int { weightFiles.reduce(0) { $0 &+ $1.byteCount } }
+  /// Bytes of the weight files, those of compiled neural networks included.
+  public var weightBytes: Int {
+    let networks = files.filter {
+      contents == .compiled && PathNames.last($0.path) == "model.espresso.weights"
+    }
+    return (weightFiles.map(\.byteCount) + networks.map(\.byteCount)).reduce(0, &+)
+  }
 
   /// The weight file that a specification calls `fileName`, such as
   /// `@model_path/weights/weight.bin`; opened once.

@@ -24,16 +24,20 @@ public struct Finding: Sendable, Hashable {
   /// What kind of thing it is; the raw value is the name in output.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     case binding
+    case blob
     case blobType = "blob-type"
     case blockCount = "block-count"
     case blockOutput = "block-output"
+    case bundle
     case constexprShape = "constexpr-shape"
     case duplicateName = "duplicate-name"
     case elementType = "element-type"
     case emptyName = "empty-name"
     case interface
     case literalCount = "literal-count"
+    case minimumOS = "minimum-os"
     case missingBlock = "missing-block"
+    case missingFile = "missing-file"
     case missingFunction = "missing-function"
     case missingInput = "missing-input"
     case missingType = "missing-type"
@@ -44,6 +48,7 @@ public struct Finding: Sendable, Hashable {
     case rank
     case redefinition
     case reservedName = "reserved-name"
+    case specificationVersion = "specification-version"
     case state
     case typeVariable = "type-variable"
     case undefinedName = "undefined-name"

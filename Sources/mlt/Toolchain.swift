@@ -8,7 +8,8 @@ enum Toolchain {
     InspectCommand.self, QuantizeCommand.self, PalettizeCommand.self, PruneCommand.self,
     CompressCommand.self,
     DecompressCommand.self,
-    PackCommand.self, UnpackCommand.self, CompileCommand.self, CacheCommand.self,
+    PackCommand.self, UnpackCommand.self, ValidateCommand.self,
+    CompileCommand.self, CacheCommand.self,
   ]
 
   static var help: String {

@@ -284,7 +284,7 @@ import Testing
     let other = try AtomicFolder(output: scratch("b.mlmodelc"), force: true)
     other.discard()
     #expect(fileError { try other.commit() } != nil)
-    #expect(try scratch.names().count == 3)
+    #expect(try scratch.names().count == 5)
   }
 
   @Test func atomicFiles() throws {
