@@ -35,6 +35,8 @@ JOBS = [
 ]
 # fp32 may take so many times the time per byte of fp16.
 SINGLE_LIMIT = 3
+# A bundle in the cache may take so much of the time that it takes to make it.
+HIT_LIMIT = 0.05
 
 
 class Run:
@@ -226,6 +228,33 @@ def measure_tables(mlt, model, single, large, place, table):
         )
 
 
+def measure_cache(mlt, model, place, table):
+    """The rows of compile: a bundle made and copied into the cache, and one found there."""
+    cache = os.path.join(place, "cache")
+    words = [mlt, "compile", model, "--cache-dir", cache, "--json", "--quiet"]
+    cold, hits = [], []
+    for _ in range(ROUNDS + 1):
+        remove(cache)
+        cold.append(Run(words))
+        hits.append(Run(words))
+    remove(cache)
+    if any(json.loads(run.output)["hit"] for run in cold) or not all(
+        json.loads(run.output)["hit"] for run in hits
+    ):
+        sys.exit("bench: the cache does not do what is timed")
+    seconds = median([run.seconds for run in cold[1:]])
+    found = median([run.seconds for run in hits[1:]])
+    table.add("compile, nothing in the cache", seconds, peak=max(run.peak for run in cold))
+    table.add(
+        "compile, a hit, by the time without one",
+        found,
+        seconds,
+        f"{HIT_LIMIT} x",
+        found <= HIT_LIMIT * seconds,
+        peak=max(run.peak for run in hits),
+    )
+
+
 def size_of(package):
     """Bytes of all files."""
     return sum(
@@ -284,6 +313,7 @@ def main():
         quantize = measure(mlt, model, large, place, table)
         single = generated(generate, size, place, "fp32")
         measure_tables(mlt, model, single, large, place, table)
+        measure_cache(mlt, model, place, table)
         if peer:
             out = os.path.join(place, "peer.mlpackage")
             script = os.path.join(ROOT, "scripts", "peer.py")

@@ -76,6 +76,7 @@ extension BundleCache {
       }
       try drop("the cache is larger than the limit") { surplus.contains($0.key.digest) }
     }
+    try folder.clearSources(keeping: Set(kept.map(\.key.content)))
     return removal
   }
 

@@ -105,6 +105,17 @@ struct CacheFolder: Sendable {
     return Set(try FileSystem.names(in: work).map { String($0.prefix { $0 != "-" }) })
   }
 
+  /// Removes what is remembered of models of which there is no bundle, and what killed processes left
+  /// there.
+  func clearSources(keeping contents: Set<String>) throws(FileError) {
+    guard FileSystem.kind(sources) == .folder else { return }
+    for name in try FileSystem.names(in: sources) {
+      let record = CacheRecord.read("\(sources)/\(name)", as: SourceContent.self)
+      if let record, contents.contains(record.digest) { continue }
+      FileSystem.removeTree("\(sources)/\(name)")
+    }
+  }
+
   /// Removes an entry: first from sight, by a rename, then from disk; its lock must be held.
   func remove(_ key: String) throws(FileError) {
     guard FileSystem.exists(entry(key)) else { return }

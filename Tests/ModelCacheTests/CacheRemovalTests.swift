@@ -98,7 +98,9 @@ import Testing
     try Data().write(to: URL(fileURLWithPath: cache.folder.record(entry.key.digest)))
     let stray = "\(entry.key.digest)-1-x.tmp"
     try fixture.folder.write("cache/v1/work/\(stray)/entry/a", [1])
+    try fixture.folder.write("cache/v1/sources/.x.1-y.tmp/file", [1])
     #expect(try cache.prune(BundleCache.Limits()).removed.map(\.key) == [entry.key.digest])
+    #expect(try fixture.folder.files("cache/v1/sources").allSatisfy { $0.hasSuffix(".json") })
     #expect(try fixture.isSound())
   }
 

@@ -36,12 +36,13 @@ public enum Executable {
   ///   - fileSizeLimit: The largest file that the process may write, in units of 512 bytes.
   ///   - memoryLimit: The largest address space of the process in kilobytes.
   ///   - outputFile: A file or device that takes standard output.
+  ///   - script: A shell script that runs in the executable's place, which it finds as `$0`.
   ///   - timeLimit: Seconds after which the process is killed.
   ///   - started: Called with the process's id while it runs.
   public static func run(
     _ arguments: [String], in folder: String, environment: [String: String] = [:],
     fileSizeLimit: Int? = nil, memoryLimit: Int? = nil, outputFile: String? = nil,
-    timeLimit: Double = 60,
+    script: String? = nil, timeLimit: Double = 60,
     started: (Int32) -> Void = { _ in }
   ) throws -> RunResult {
     let files = try TestFolder()
@@ -49,10 +50,10 @@ public enum Executable {
     let limits = [
       fileSizeLimit.map { "ulimit -f \($0)" }, memoryLimit.map { "ulimit -v \($0)" },
     ].compactMap { $0 }
-    if !limits.isEmpty {
+    if script != nil || !limits.isEmpty {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments =
-        ["-c", "\(limits.joined(separator: "; ")); exec \"$0\" \"$@\"", path] + arguments
+      let steps = limits + [script ?? "exec \"$0\" \"$@\""]
+      process.arguments = ["-c", steps.joined(separator: "; "), path] + arguments
     } else {
       process.executableURL = URL(fileURLWithPath: path)
       process.arguments = arguments
