@@ -17,7 +17,7 @@ enum BundleAssumption: String, CaseIterable {
   case operationNames = "metadata.json: the opsets in mlProgramOperationTypeHistogram"
   case featureTypes =
     "metadata.json: features other than fixed arrays and colour images"
-  case storagePrecision = "metadata.json: storagePrecision of element types other than Float16, Float32 and Int8"
+  case storagePrecision = "metadata.json: the name of this storagePrecision"
 }
 
 extension BundleAssumption {

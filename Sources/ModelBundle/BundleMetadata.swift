@@ -36,27 +36,49 @@ public struct BundleMetadata: Codable, Sendable, Equatable {
     public var mlProgramOperationTypeHistogram: [String: Int]
   }
 
+  /// The form of the document.
   public var metadataOutputVersion = "3.0"
+  /// The specification version of the source.
   public var specificationVersion: Int
+  /// What the model is called for, `predict`.
   public var method = "predict"
+  /// Parameters of training; always empty here.
   public var modelParameters: [String] = []
+  /// `1` for a model that can be trained on the device, else `0`.
   public var isUpdatable: String
+  /// The class that Xcode would generate.
   public var generatedClassName: String
+  /// The kind of the model.
   public var modelType: Kind
+  /// The first releases that load the model, by system.
   public var availability: [String: String]
+  /// What the default function takes.
   public var inputSchema: [FeatureSchema]
+  /// What the default function yields.
   public var outputSchema: [FeatureSchema]
+  /// What the default function keeps between calls.
   public var stateSchema: [FeatureSchema]?
+  /// Entries of the author.
   public var userDefinedMetadata: [String: String]
+  /// What the author says about the model.
   public var shortDescription: String?
+  /// The author.
   public var author: String?
+  /// The license.
   public var license: String?
+  /// The version that the author gives.
   public var version: String?
+  /// The element types of the weights, one name or `Mixed (…)`.
   public var storagePrecision: String?
+  /// The element types that operations yield, one name or `Mixed (…)`.
   public var computePrecision: String?
+  /// Operations of a program by name.
   public var mlProgramOperationTypeHistogram: [String: Int]?
+  /// Layers of a neural network by name.
   public var neuralNetworkLayerTypeHistogram: [String: Int]?
+  /// The functions, where the interface lists several.
   public var functions: [FunctionSchema]?
+  /// The function that is called when none is named.
   public var defaultFunctionName: String?
 
   /// The file's bytes: an array of this one object, keys sorted.

@@ -126,7 +126,8 @@ struct BundleVerifier {
       do {
         _ = try file.withBytes { try AnalyticsData($0, path: file.path) }
       } catch {
-        findings.append(Finding(.bundle, .warning, at: analytics, "The file is malformed: \(error)"))
+        findings.append(
+          Finding(.bundle, .warning, at: analytics, "The file is malformed: \(error)"))
       }
     }
     return findings

@@ -75,7 +75,10 @@ enum OperationNames {
         "pixel_unshuffle", "gru", "rnn",
       ], [7]
     ),
-    (["reduce_argmin", "argsort", "scatter", "scatter_nd", "scatter_along_axis", "gather_nd"], [7, 8]),
+    (
+      ["reduce_argmin", "argsort", "scatter", "scatter_nd", "scatter_along_axis", "gather_nd"],
+      [7, 8]
+    ),
     (
       [
         "constexpr_lut_to_sparse", "constexpr_sparse_blockwise_shift_scale", "read_state",

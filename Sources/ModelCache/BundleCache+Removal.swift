@@ -49,7 +49,9 @@ extension BundleCache {
       }
     }
     let order = try entries().map(\.key.digest)
-    kept.sort { (order.firstIndex(of: $0.key.digest) ?? 0) < (order.firstIndex(of: $1.key.digest) ?? 0) }
+    kept.sort {
+      (order.firstIndex(of: $0.key.digest) ?? 0) < (order.firstIndex(of: $1.key.digest) ?? 0)
+    }
     func drop(_ reason: String, where isDropped: (CacheEntry) -> Bool) throws {
       for entry in kept where isDropped(entry) {
         try remove(entry.key.digest, entry, reason, &removal)
@@ -70,7 +72,8 @@ extension BundleCache {
     if let byteCount = limits.byteCount {
       var total = kept.reduce(0) { $0 &+ $1.byteCount }
       var surplus: Set<String> = []
-      for entry in kept.sorted(by: { use(of: $0).last < use(of: $1).last }) where total > byteCount {
+      for entry in kept.sorted(by: { use(of: $0).last < use(of: $1).last }) where total > byteCount
+      {
         total -= entry.byteCount
         surplus.insert(entry.key.digest)
       }

@@ -36,8 +36,7 @@ struct CacheFolder: Sendable {
   /// - Throws: `FileError.system` where that is refused.
   func prepare() throws(FileError) {
     if FileSystem.kind(work) == .folder { return }
-    let absolute = path.hasPrefix("/")
-    try FileSystem.makeFolders(absolute ? String(path.dropFirst()) : path, in: absolute ? "" : ".")
+    try FileSystem.makePath(path)
     for folder in [root, bundles, sources, locks, work] {
       try FileSystem.makeFolder(folder, shared: true)
     }
@@ -58,7 +57,9 @@ struct CacheFolder: Sendable {
   /// The record of an entry.
   func record(_ key: String) -> String { "\(bundles)/\(key)/entry.json" }
   /// The bundle of an entry.
-  func bundle(_ key: CacheKey) -> String { "\(entry(key.digest))/\(CacheFolder.bundleName(key.name))" }
+  func bundle(_ key: CacheKey) -> String {
+    "\(entry(key.digest))/\(CacheFolder.bundleName(key.name))"
+  }
   /// The file that counts the hits of an entry.
   func hits(_ key: String) -> String { "\(bundles)/\(key)/hits" }
   /// The file that remembers a model.

@@ -99,7 +99,9 @@ extension ContentDigest {
       digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
       progress?(count)
     }
-    guard try status() == before else { throw .malformed(path, "the file changed while it was read") }
+    guard try status() == before else {
+      throw .malformed(path, "the file changed while it was read")
+    }
     return (digest.hexadecimal, before)
   }
 }

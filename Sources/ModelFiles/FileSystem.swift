@@ -112,7 +112,7 @@ package enum FileSystem {
   }
 
   /// Makes the folder `relative` and those above it inside `base`.
-  package static func makeFolders(_ relative: some StringProtocol, in base: String) throws(FileError) {
+  static func makeFolders(_ relative: some StringProtocol, in base: String) throws(FileError) {
     var path = base
     for name in relative.split(separator: "/") {
       path += "/" + name
@@ -133,6 +133,14 @@ package enum FileSystem {
   /// Renames a file or folder on one file system; nothing may stand at the new place.
   package static func move(_ path: String, to target: String) throws(FileError) {
     if rename(path, target) != 0 { throw .last(target, "create") }
+  }
+
+  /// Makes a folder and those above it.
+  package static func makePath(_ path: String) throws(FileError) {
+    if kind(path) == .folder { return }
+    let parent = PathNames.parent(path)
+    if parent != "." && parent != path { try makePath(parent) }
+    try makeFolder(path, shared: true)
   }
 
   /// The names in a folder, sorted by their UTF-8 bytes.

@@ -15,7 +15,8 @@ enum CacheCommand: Command {
   static let options: [Option] = [
     .cacheDirectory,
     .value("version", "V", "path, remove: only this version of the model (path: latest)"),
-    .value("max-size", "SIZE", "prune: bytes that may stay, 2GB; those unused for longest go first"),
+    .value(
+      "max-size", "SIZE", "prune: bytes that may stay, 2GB; those unused for longest go first"),
     .value("max-age", "AGE", "prune: how long an entry may be unused, 30d, 12h"),
     .value("keep-versions", "N", "prune: how many versions of each model may stay"),
   ]
@@ -165,7 +166,8 @@ enum CacheCommand: Command {
   private static func verify(_ cache: BundleCache, _ console: Console) throws -> Int32 {
     let keys = try cache.keys()
     let entries = Dictionary(
-      try cache.entries().map { ($0.key.digest, $0) }) { first, _ in first }
+      try cache.entries().map { ($0.key.digest, $0) }
+    ) { first, _ in first }
     var faults: [(key: String, entry: CacheEntry?, reason: String)] = []
     for (index, key) in keys.enumerated() {
       console.progress(Double(index) / Double(keys.count), "verifying")
@@ -182,17 +184,22 @@ enum CacheCommand: Command {
       for fault in faults {
         try console.print("\(fault.entry.map(title) ?? fault.key): \(fault.reason)")
       }
-      try console.print("\(keys.count - faults.count) of \(Human.counted(keys.count, "bundle")) verify")
+      try console.print(
+        "\(keys.count - faults.count) of \(Human.counted(keys.count, "bundle")) verify")
     }
     return faults.isEmpty ? 0 : 1
   }
 
-  private static func rows(_ rows: [(key: String, entry: CacheEntry?, reason: String)]) -> JSONValue {
+  private static func rows(_ rows: [(key: String, entry: CacheEntry?, reason: String)]) -> JSONValue
+  {
     .array(
       rows.map { key, entry, reason in
         .object([
           ("key", .string(key)), ("name", .optional(entry?.key.name)),
-          ("version", .optional(entry.flatMap { $0.newestVersion.isEmpty ? nil : $0.newestVersion })),
+          (
+            "version",
+            .optional(entry.flatMap { $0.newestVersion.isEmpty ? nil : $0.newestVersion })
+          ),
           ("bytes", .optional(entry?.byteCount)), ("reason", .string(reason)),
         ])
       })

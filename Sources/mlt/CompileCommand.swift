@@ -9,14 +9,17 @@ enum CompileCommand: Command {
   static let name = "compile"
   static let summary = "make a compiled bundle (.mlmodelc), through the cache"
   static let options: [Option] = [
-    .value("output", short: "o", "OUT", "where to write the bundle (default: it stays in the cache)"),
+    .value(
+      "output", short: "o", "OUT", "where to write the bundle (default: it stays in the cache)"),
     .flag("force", "replace OUT if it exists"),
-    .targetSystem("the system that shall load the bundle (default: the first that loads the model)"),
+    .targetSystem(
+      "the system that shall load the bundle (default: the first that loads the model)"),
     .value(
       "model-version", "V",
       "the version under which mlt cache path finds the bundle (default: that of the model)"),
     .cacheDirectory,
-    .flag("no-cache", "neither look into the cache nor write it; without -o OUT stands beside MODEL"),
+    .flag(
+      "no-cache", "neither look into the cache nor write it; without -o OUT stands beside MODEL"),
     .flag("verify", "hash the cached bundle before it is used"),
     .flag("explain", "say what the bundle is found by and why it was made anew"),
   ]
@@ -33,7 +36,8 @@ enum CompileCommand: Command {
     let target = arguments.targetVersion
     let outcome: Outcome
     if arguments.has("no-cache") {
-      for option in ["cache-dir", "verify", "explain", "model-version"] where arguments.has(option) {
+      for option in ["cache-dir", "verify", "explain", "model-version"] where arguments.has(option)
+      {
         throw UsageError("--\(option) is about the cache, which --no-cache leaves out")
       }
       let place = output ?? ModelName.besides(model) + ".mlmodelc"

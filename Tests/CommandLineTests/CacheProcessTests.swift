@@ -1,6 +1,6 @@
 import Foundation
-import Synchronization
 import ModelToolchain
+import Synchronization
 import TestSupport
 import Testing
 

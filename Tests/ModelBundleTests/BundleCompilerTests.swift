@@ -112,7 +112,9 @@ import Testing
     #expect(pipeline.models.map(\.kind.typeName) == ["mlProgram", "scaler"])
     var values: [UInt8] = []
     try pipeline.models[0].program?.forEachWeight {
-      values += try $0.source.elements(as: UInt16.self).flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
+      values += try $0.source.elements(as: UInt16.self).flatMap {
+        [UInt8($0 & 255), UInt8($0 >> 8)]
+      }
     }
     #expect(values.count == 24)
     #expect(result.unproved.contains("coremldata.bin: pipelines have engine version 1.0.1"))

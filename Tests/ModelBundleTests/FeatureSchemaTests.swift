@@ -61,7 +61,8 @@ import Testing
 
   @Test(arguments: [
     ("reduce_argmax", "CoreML6", "Ios16.reduceArgmax"),
-    ("slice_by_index", "CoreML6", "SliceByIndex"), ("slice_by_index", "CoreML7", "Ios17.sliceByIndex"),
+    ("slice_by_index", "CoreML6", "SliceByIndex"),
+    ("slice_by_index", "CoreML7", "Ios17.sliceByIndex"),
     ("select", "CoreML8", "Select"), ("reduce_mean", "CoreML8", "Ios16.reduceMean"),
     ("mul", "CoreML6", "Ios16.mul"), ("mul", "CoreML5", "Mul"),
     ("softmax", "CoreML7", "Ios16.softmax"), ("softmax", "CoreML8", "Ios18.softmax"),
