@@ -48,6 +48,7 @@ public struct Finding: Sendable, Hashable {
     case rank
     case redefinition
     case reservedName = "reserved-name"
+    case shape
     case specificationVersion = "specification-version"
     case state
     case typeVariable = "type-variable"
