@@ -33,6 +33,7 @@ public struct Compressor: Sendable {
     _ pass: any CompressionPass, on loaded: LoadedModel, to writer: PackageWriter?
   ) throws -> Ledger {
     do {
+      try check(loaded.model, [pass])
       return try compress(pass, loaded, writer)
     } catch {
       writer?.discard()
@@ -53,6 +54,7 @@ public struct Compressor: Sendable {
       return try run(passes.first ?? DecompressPass(), on: loaded, to: writer)
     }
     do {
+      try check(loaded.model, passes)
       return try PassSequence(compressor: self, first: Array(passes.dropLast()), last: last)
         .run(on: loaded, to: writer)
     } catch {
@@ -61,10 +63,10 @@ public struct Compressor: Sendable {
     }
   }
 
-  private func compress(
+  /// Compresses a model that ``check(_:_:)`` has passed.
+  func compress(
     _ pass: any CompressionPass, _ loaded: LoadedModel, _ writer: PackageWriter?
   ) throws -> Ledger {
-    try check(loaded.model, pass)
     try Compressor.checkGraph(loaded.model)
     let knownFindings = Compressor.errors(in: loaded.model)
     var state =
@@ -72,6 +74,7 @@ public struct Compressor: Sendable {
       ? try raised(loaded.model, pass) : try unraised(loaded.model, pass)
     let plan = state.plan
     let index = state.index
+    state.ledger.warnings = pass.warnings(about: Compressor.subjects(of: loaded.model, index))
 
     let items = assemblyItems(of: state.model, index, plan)
     // Every byte is looked at and then written; those of networks count once.
@@ -154,16 +157,15 @@ public struct Compressor: Sendable {
       progress: meter.add)
   }
 
-  /// Refuses model kinds that hold weights which this pass does not reach.
-  private func check(_ model: Model, _ pass: any CompressionPass) throws {
+  /// Refuses passes that none of the model's weights can take, and functions that are not there.
+  private func check(_ model: Model, _ passes: [any CompressionPass]) throws {
     let hasProgram = Compressor.hasProgram(model)
-    if hasProgram, let refusal = pass.programRefusal { throw PassError.usage(refusal) }
-    if !hasProgram, Compressor.hasNeuralNetwork(model),
-      case .unsupported(let reason) = pass.neuralNetworks
-    {
-      throw PassError.unsupported(
-        "a \(model.kind.typeName): \(reason)",
-        hint: "quantize and palettize compress neural networks")
+    if hasProgram, let refusal = passes.lazy.compactMap(\.programRefusal).first {
+      throw PassError.usage(refusal)
+    }
+    if !hasProgram, Compressor.hasNeuralNetwork(model) {
+      let errors = passes.compactMap { $0.neuralNetworks.error(typeName: model.kind.typeName) }
+      if errors.count == passes.count, let error = errors.first { throw error }
     }
     if let function = settings.function {
       let names = Compressor.functionNames(model)

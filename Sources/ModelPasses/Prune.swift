@@ -31,6 +31,11 @@ public struct PrunePass: CompressionPass {
     self.consumerTypes = consumerTypes
   }
 
+  /// Nothing: there is no sparse form.
+  public var neuralNetworks: NeuralNetworkSupport {
+    .unsupported("neural networks have no sparse form")
+  }
+
   /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float16 || constant.elementType == .float32 else {

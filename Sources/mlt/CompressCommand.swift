@@ -1,5 +1,6 @@
 import ModelCompression
 import ModelFiles
+import ModelGraph
 import ModelPasses
 import ModelSpec
 
@@ -60,16 +61,19 @@ enum CompressCommand: Command {
   private static func chosen(_ arguments: Arguments, _ console: Console) throws -> Int32 {
     let names = arguments.string("menu")?.split(separator: ",").map(String.init)
     if let names, names.isEmpty { throw UsageError("--menu is a list such as int8,lut4") }
-    let menu = try names.map(MenuScheme.menu) ?? MenuScheme.all
+    let given = try names.map(MenuScheme.menu)
     let bits = try arguments.string("target-bits").map(parseBits)
     let size = try arguments.string("target-size").map(parseSize)
     let command = CompressingCommand(
       name: name, suffix: "-compressed",
       passSettings: [
         ("target_bits", .optional(bits)), ("target_size", .optional(size)),
-        ("menu", .strings(menu.map(\.name))),
-      ])
+      ],
+      modelSettings: { model in
+        [("menu", .strings((given ?? MenuScheme.menu(for: model)).map(\.name)))]
+      })
     return try command.run(arguments, console) { loaded, writer, compressor in
+      let menu = given ?? MenuScheme.menu(for: loaded.model)
       let search = RecipeSearch(
         menu: menu, settings: compressor.settings, parallel: compressor.parallel)
       let forms = try search.measure(loaded)

@@ -33,6 +33,8 @@ struct CompressingCommand {
   var suffix: String
   /// The pass's settings for the ledger.
   var passSettings: [(String, JSONValue)]
+  /// Settings for the ledger that depend on the model.
+  var modelSettings: (Model) -> [(String, JSONValue)] = { _ in [] }
 
   /// Reads the shared options.
   static func settings(_ arguments: Arguments) throws -> CompressionSettings {
@@ -79,10 +81,11 @@ struct CompressingCommand {
       throw error
     }
     console.progress(nil, "")
+    for warning in ledger.warnings { console.note("warning: \(warning)") }
     let isWritten = !isDry && ledger.hasCompressed
     let json = LedgerText.json(
       ledger, command: name, input: input, output: isWritten ? output : nil,
-      settings: try settingsJSON(arguments))
+      settings: try settingsJSON(arguments, loaded.model))
     if let report = arguments.string("report") {
       try FileOutput.write(json.text + "\n", to: report)
     }
@@ -96,9 +99,9 @@ struct CompressingCommand {
     return ledger.hasCompressed ? 0 : 1
   }
 
-  private func settingsJSON(_ arguments: Arguments) throws -> JSONValue {
+  private func settingsJSON(_ arguments: Arguments, _ model: Model) throws -> JSONValue {
     .object(
-      passSettings + [
+      passSettings + modelSettings(model) + [
         (
           "min_elements",
           .optional(try arguments.integer("min-elements", in: 0...Int.max))

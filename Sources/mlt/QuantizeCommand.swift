@@ -46,7 +46,7 @@ enum QuantizeCommand: Command {
         mode: mode == "affine" ? .affine : .symmetric, search: search == "mse" ? .mse : .none),
       granularity: granularity == "tensor"
         ? .tensor : granularity == "block" ? .block(blockSize) : .channel,
-      networkBits: width)
+      networkBits: width, mayBeAffine: !arguments.has("mode"))
     let command = CompressingCommand(
       name: name, suffix: "-int\(bits)",
       passSettings: [
