@@ -94,7 +94,7 @@ public protocol CompressionPass: Sendable {
   /// What the pass does with the weights of neural networks.
   var neuralNetworks: NeuralNetworkSupport { get }
 
-  /// Why the pass cannot be asked for on ML Programs; nil when it can.
+  /// Why the pass cannot be asked for on ML Programs alone; nil when it can.
   var programRefusal: String? { get }
 
   /// What the user should know of a model with these weights.

@@ -160,10 +160,11 @@ public struct Compressor: Sendable {
   /// Refuses passes that none of the model's weights can take, and functions that are not there.
   private func check(_ model: Model, _ passes: [any CompressionPass]) throws {
     let hasProgram = Compressor.hasProgram(model)
-    if hasProgram, let refusal = passes.lazy.compactMap(\.programRefusal).first {
+    let hasNetwork = Compressor.hasNeuralNetwork(model)
+    if hasProgram, !hasNetwork, let refusal = passes.lazy.compactMap(\.programRefusal).first {
       throw PassError.usage(refusal)
     }
-    if !hasProgram, Compressor.hasNeuralNetwork(model) {
+    if hasNetwork, !hasProgram {
       let errors = passes.compactMap { $0.neuralNetworks.error(typeName: model.kind.typeName) }
       if errors.count == passes.count, let error = errors.first { throw error }
     }

@@ -63,6 +63,7 @@ public struct QuantizePass: CompressionPass {
 
   /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
+    if let programRefusal { return .skip(programRefusal) }
     if !constant.encoding.isDense { return composed(constant) }
     let type = constant.elementType
     guard type == .float16 || type == .float32 else {

@@ -118,7 +118,7 @@ public struct CompressionConfig: Sendable {
       "op_type_configs: no operation of type \"\($0)\" uses a weight"
     }
       + byName.unmatched(in: names).map {
-        "op_name_configs: \"\($0)\" is no weight and no operation that uses one"
+        "op_name_configs: \"\($0)\" matches no weight and no operation that uses one"
       }
   }
 

@@ -36,7 +36,7 @@ struct RecipeJobs {
       guard case .candidate(let facts) = filter.classify(constant), facts.encoding.isDense else {
         continue
       }
-      for (number, scheme) in search.menu.enumerated() where scheme.pass.programRefusal == nil {
+      for (number, scheme) in search.menu.enumerated() {
         guard case .encode(let recipe) = scheme.pass.decide(facts, version: version),
           settings.targetVersion.map({ recipe.requirement.version <= $0 }) ?? true
         else { continue }
