@@ -10,6 +10,9 @@ import ModelTensors
 public struct Compressor: Sendable {
   /// Settings that all passes share.
   public var settings: CompressionSettings
+  /// The form in which the result is to be written, for the count of its bytes; nil for that of the
+  /// source.
+  public var outputForm: OutputForm?
   /// The threads to work with.
   public var parallel: Parallel
   /// Called with the share of the work that is done, 0…1.
@@ -131,7 +134,8 @@ public struct Compressor: Sendable {
     let replaced = Set(loaded.weightFileNames)
     state.ledger.writtenBytes =
       specification.count + sinks.reduce(0) { $0 + $1.byteCount }
-      + loaded.bytesBeside(weightFiles: replaced)
+      + (outputForm.map { loaded.bytesBeside(weightFiles: replaced, in: $0) }
+        ?? loaded.bytesBeside(weightFiles: replaced))
     if let writer {
       try writer.carryOver(from: loaded.container, replacing: replaced)
       try writer.commit(specification: specification)

@@ -60,6 +60,7 @@ struct CompressingCommand {
     compressor.progress = { console.progress($0, label) }
     let loaded = try LoadedModel(path: input)
     let output = try self.output(arguments, input: input, container: loaded.container)
+    compressor.outputForm = OutputForm(path: output)
     for option in ["report", "save-config"] {
       guard let file = arguments.string(option) else { continue }
       try FileOutput.check(

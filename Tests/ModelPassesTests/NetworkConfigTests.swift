@@ -28,7 +28,7 @@ import Testing
 
   private func pipeline() throws -> Model {
     MakeNetwork.pipeline(
-      9, [try network(), try Sample.linear(9, shape: [64, 48])], names: ["net", "program"])
+      7, [try network(), try Sample.linear(7, shape: [64, 48])], names: ["net", "program"])
   }
 
   private let head = "config_type: OpPalettizerConfig\n"
@@ -206,7 +206,9 @@ import Testing
       let run = try PassRun(folder: folder, recipe.pass, threads: 1)
       #expect(run.ledger.totals.sums.error <= single.ledger.totals.sums.error * (1 + 1e-12))
       let rows = run.ledger.rows.filter { row in forms.candidates.contains { $0.name == row.name } }
-      #expect(rows.reduce(0) { $0 + $1.afterBytes } == recipe.bytes)
+      let bytes = rows.reduce(0) { $0 + $1.afterBytes }
+      // From version 9 on int8 has no zero points.
+      #expect(run.ledger.version.after < 9 ? bytes == recipe.bytes : bytes <= recipe.bytes)
       let config = try pass(recipe.configuration)
       #expect(try PassRun(folder: folder, config).files() == run.files(), "\(scheme.name)")
     }

@@ -29,17 +29,13 @@ struct RecipeJobs {
 
   /// Adds the plain constants of programs.
   mutating func addConstants(of model: Model) throws {
-    let settings = search.settings
-    let version = settings.targetVersion ?? max(model.specificationVersion, 9)
-    let filter = CandidateFilter(settings: settings, pass: QuantizePass())
+    let filter = CandidateFilter(settings: search.settings, pass: QuantizePass())
     for constant in try ConstantIndex(model).constants {
       guard case .candidate(let facts) = filter.classify(constant), facts.encoding.isDense else {
         continue
       }
       for (number, scheme) in search.menu.enumerated() {
-        guard case .encode(let recipe) = scheme.pass.decide(facts, version: version),
-          settings.targetVersion.map({ recipe.requirement.version <= $0 }) ?? true
-        else { continue }
+        guard let recipe = recipe(scheme, facts, model.specificationVersion) else { continue }
         let source = constant.source
         add(number, source.byteCount) { parallel in
           switch try recipe.prepare(source, parallel: parallel) {
@@ -53,6 +49,25 @@ struct RecipeJobs {
       }
       addCandidate(constant.name, facts.functions, facts.elementCount, facts.byteCount)
     }
+  }
+
+  /// The recipe of a scheme for the lowest version that can hold it, whose form is never the smaller
+  /// one; nil where the weight or the version asked for cannot have it.
+  private func recipe(
+    _ scheme: MenuScheme, _ constant: ConstantFacts, _ modelVersion: Int
+  ) -> (any WeightRecipe)? {
+    let target = search.settings.targetVersion
+    guard
+      case .encode(let latest) = scheme.pass.decide(
+        constant, version: target ?? max(modelVersion, 9))
+    else { return nil }
+    let needed = latest.requirement.version
+    if let target { return needed <= target ? latest : nil }
+    guard
+      case .encode(let lowest) = scheme.pass.decide(
+        constant, version: max(modelVersion, needed)), lowest.requirement.version <= needed
+    else { return latest }
+    return lowest
   }
 
   /// Adds the weights of neural networks that some scheme can take.
