@@ -82,7 +82,7 @@ struct CompressingCommand {
       throw error
     }
     console.progress(nil, "")
-    for warning in ledger.warnings { console.note("warning: \(warning)") }
+    warn(ledger.warnings, console)
     let isWritten = !isDry && ledger.hasCompressed
     let json = LedgerText.json(
       ledger, command: name, input: input, output: isWritten ? output : nil,
@@ -98,6 +98,15 @@ struct CompressingCommand {
       }
     }
     return ledger.hasCompressed ? 0 : 1
+  }
+
+  /// Tells the first warnings; the JSON ledger has all.
+  private func warn(_ warnings: [String], _ console: Console) {
+    let shown = 10
+    for warning in warnings.prefix(shown) { console.note("warning: \(warning)") }
+    if warnings.count > shown {
+      console.note("warning: \(warnings.count - shown) more like these are in the --report")
+    }
   }
 
   private func settingsJSON(_ arguments: Arguments, _ model: Model) throws -> JSONValue {
