@@ -1,5 +1,4 @@
 import ModelGraph
-import ModelSpec
 
 /// What names a weight, whatever kind of model it lies in.
 public struct WeightSubject: Sendable {

@@ -168,6 +168,28 @@ import Testing
     }
   }
 
+  /// An entry for all weights gives the bytes of the command that it stands for.
+  @Test func asTheCommandsDo() throws {
+    let quantizer = "config_type: OpLinearQuantizerConfig\nglobal_config: "
+    let palettizer = "config_type: OpPalettizerConfig\nglobal_config: "
+    let cases: [(String, any CompressionPass)] = [
+      (quantizer + "{dtype: int8}", QuantizePass()),
+      (
+        quantizer + "{dtype: uint4, mode: linear, granularity: per_tensor}",
+        QuantizePass(scheme: AffineScheme(bits: 4, mode: .affine), granularity: .tensor)
+      ), (palettizer + "{nbits: 7}", PalettizePass(settings: PaletteSettings(bits: 7))),
+      (
+        palettizer + "{nbits: 3, mode: uniform}",
+        PalettizePass(settings: PaletteSettings(bits: 3, mode: .uniform))
+      ),
+    ]
+    for (text, command) in cases {
+      let config = try PassRun(try network(), try pass(text))
+      #expect(try config.files() == PassRun(try network(), command).files(), "\(text)")
+      #expect(config.ledger.totals.compressed == 3)
+    }
+  }
+
   @Test func widthsOfNetworksOnPrograms() throws {
     let entry = try pass(head + "op_name_configs: {w: {nbits: 5}}\n")
     #expect(
