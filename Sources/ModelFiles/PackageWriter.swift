@@ -210,18 +210,28 @@ public final class PackageWriter: Sendable {
     return (name.isEmpty ? "model" : name) + ".mlpackage"
   }
 
+  private static var specificationItem: PackageItem {
+    PackageItem(
+      identifier: "", author: author, name: "model.mlmodel",
+      description: "CoreML Model Specification", path: "com.apple.CoreML/model.mlmodel",
+      isRoot: true)
+  }
+
+  /// Bytes of the manifest of a package that holds a specification and nothing else.
+  public static var plainManifestBytes: Int {
+    var item = specificationItem
+    item.identifier = Manifest.identifier(
+      specification: ContentDigest().bytes, itemPath: item.path)
+    return Manifest(items: [item]).json.utf8.count
+  }
+
   private func writeManifest(
     _ specification: UnsafeRawBufferPointer, carried: [PackageItem], hasWeights: Bool
   ) throws(FileError) {
     var digest = ContentDigest()
     digest.update(specification)
     let contents = digest.bytes
-    var items = [
-      PackageItem(
-        identifier: "", author: PackageWriter.author, name: "model.mlmodel",
-        description: "CoreML Model Specification", path: "com.apple.CoreML/model.mlmodel",
-        isRoot: true)
-    ]
+    var items = [PackageWriter.specificationItem]
     if hasWeights {
       items.append(
         PackageItem(

@@ -94,8 +94,11 @@ public protocol CompressionPass: Sendable {
   /// What the pass does with the weights of neural networks.
   var neuralNetworks: NeuralNetworkSupport { get }
 
-  /// Why the pass cannot be asked for on ML Programs; nil when it can.
+  /// Why the pass cannot be asked for on ML Programs alone; nil when it can.
   var programRefusal: String? { get }
+
+  /// What the user should know of a model with these weights.
+  func warnings(about weights: [WeightSubject]) -> [String]
 }
 
 extension CompressionPass {
@@ -113,6 +116,8 @@ extension CompressionPass {
   }
   /// Why the pass cannot be asked for on ML Programs; nil when it can.
   public var programRefusal: String? { nil }
+  /// What the user should know of a model with these weights.
+  public func warnings(about weights: [WeightSubject]) -> [String] { [] }
 
   /// Changes the model before its constants are looked at; returns notes.
   public mutating func rewrite(

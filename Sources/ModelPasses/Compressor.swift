@@ -10,6 +10,9 @@ import ModelTensors
 public struct Compressor: Sendable {
   /// Settings that all passes share.
   public var settings: CompressionSettings
+  /// The form in which the result is to be written, for the count of its bytes; nil for that of the
+  /// source.
+  public var outputForm: OutputForm?
   /// The threads to work with.
   public var parallel: Parallel
   /// Called with the share of the work that is done, 0…1.
@@ -33,6 +36,7 @@ public struct Compressor: Sendable {
     _ pass: any CompressionPass, on loaded: LoadedModel, to writer: PackageWriter?
   ) throws -> Ledger {
     do {
+      try check(loaded.model, [pass])
       return try compress(pass, loaded, writer)
     } catch {
       writer?.discard()
@@ -53,6 +57,7 @@ public struct Compressor: Sendable {
       return try run(passes.first ?? DecompressPass(), on: loaded, to: writer)
     }
     do {
+      try check(loaded.model, passes)
       return try PassSequence(compressor: self, first: Array(passes.dropLast()), last: last)
         .run(on: loaded, to: writer)
     } catch {
@@ -61,10 +66,10 @@ public struct Compressor: Sendable {
     }
   }
 
-  private func compress(
+  /// Compresses a model that ``check(_:_:)`` has passed.
+  func compress(
     _ pass: any CompressionPass, _ loaded: LoadedModel, _ writer: PackageWriter?
   ) throws -> Ledger {
-    try check(loaded.model, pass)
     try Compressor.checkGraph(loaded.model)
     let knownFindings = Compressor.errors(in: loaded.model)
     var state =
@@ -72,6 +77,7 @@ public struct Compressor: Sendable {
       ? try raised(loaded.model, pass) : try unraised(loaded.model, pass)
     let plan = state.plan
     let index = state.index
+    state.ledger.warnings = pass.warnings(about: Compressor.subjects(of: loaded.model, index))
 
     let items = assemblyItems(of: state.model, index, plan)
     // Every byte is looked at and then written; those of networks count once.
@@ -128,7 +134,8 @@ public struct Compressor: Sendable {
     let replaced = Set(loaded.weightFileNames)
     state.ledger.writtenBytes =
       specification.count + sinks.reduce(0) { $0 + $1.byteCount }
-      + loaded.bytesBeside(weightFiles: replaced)
+      + (outputForm.map { loaded.bytesBeside(weightFiles: replaced, in: $0) }
+        ?? loaded.bytesBeside(weightFiles: replaced))
     if let writer {
       try writer.carryOver(from: loaded.container, replacing: replaced)
       try writer.commit(specification: specification)
@@ -154,16 +161,16 @@ public struct Compressor: Sendable {
       progress: meter.add)
   }
 
-  /// Refuses model kinds that hold weights which this pass does not reach.
-  private func check(_ model: Model, _ pass: any CompressionPass) throws {
+  /// Refuses passes that none of the model's weights can take, and functions that are not there.
+  private func check(_ model: Model, _ passes: [any CompressionPass]) throws {
     let hasProgram = Compressor.hasProgram(model)
-    if hasProgram, let refusal = pass.programRefusal { throw PassError.usage(refusal) }
-    if !hasProgram, Compressor.hasNeuralNetwork(model),
-      case .unsupported(let reason) = pass.neuralNetworks
-    {
-      throw PassError.unsupported(
-        "a \(model.kind.typeName): \(reason)",
-        hint: "quantize and palettize compress neural networks")
+    let hasNetwork = Compressor.hasNeuralNetwork(model)
+    if hasProgram, !hasNetwork, let refusal = passes.lazy.compactMap(\.programRefusal).first {
+      throw PassError.usage(refusal)
+    }
+    if hasNetwork, !hasProgram {
+      let errors = passes.compactMap { $0.neuralNetworks.error(typeName: model.kind.typeName) }
+      if errors.count == passes.count, let error = errors.first { throw error }
     }
     if let function = settings.function {
       let names = Compressor.functionNames(model)

@@ -89,6 +89,8 @@ public struct Ledger: Sendable {
   public var rows: [Row]
   /// What else was changed or noticed.
   public var notes: [String]
+  /// What the user should know: entries of a configuration that match nothing.
+  public var warnings: [String] = []
   /// Bytes of all files of the new model, unpacked; nil when nothing was compressed.
   public var writtenBytes: Int?
   /// Seconds that the system took to make the files durable.

@@ -38,6 +38,7 @@ public struct PalettizePass: CompressionPass {
 
   /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
+    if let programRefusal { return .skip(programRefusal) }
     switch constant.elementType {
     case .float16, .float32, .int8, .uint8: break
     default:

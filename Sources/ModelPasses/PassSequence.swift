@@ -1,9 +1,11 @@
 import ModelCompression
 import ModelFiles
+import ModelGraph
 import ModelSpec
 import ModelTensors
 
-/// Passes that run one after the other, the model in a temporary folder between them.
+/// Passes that run one after the other, the model in a temporary folder between them; the
+/// compressor has checked that they may.
 struct PassSequence {
   var compressor: Compressor
   var first: [any CompressionPass]
@@ -15,15 +17,15 @@ struct PassSequence {
     var ledgers: [Ledger] = []
     for (number, pass) in first.enumerated() {
       let path = "\(scratch.path)/step\(number).mlpackage"
-      let ledger = try compressor.run(
-        pass, on: current, to: try PackageWriter(output: path, force: false, form: .package))
+      let ledger = try compressor.compress(
+        pass, current, try PackageWriter(output: path, force: false, form: .package))
       if ledger.hasCompressed { current = try LoadedModel(path: path) }
       ledgers.append(ledger)
     }
     let path = "\(scratch.path)/last.mlpackage"
     let output =
       try writer ?? PackageWriter(output: path, force: false, form: .package)
-    var ledger = try compressor.run(last, on: current, to: output)
+    var ledger = try compressor.compress(last, current, output)
     ledgers.append(ledger)
     if !ledger.hasCompressed, ledgers.contains(where: \.hasCompressed) {
       // The last pass had nothing to do: what stands is the result.
@@ -39,6 +41,10 @@ struct PassSequence {
     ledger.version.after = final.model.specificationVersion
     ledger.version.reason = ledgers.compactMap(\.version.reason).last
     ledger.notes = ledgers.flatMap(\.notes)
+    ledger.warnings = []
+    for warning in ledgers.flatMap(\.warnings) where !ledger.warnings.contains(warning) {
+      ledger.warnings.append(warning)
+    }
     return ledger
   }
 
@@ -49,7 +55,9 @@ struct PassSequence {
     let before = try byName(original)
     let after = try byName(final)
     var rows: [Ledger.Row] = []
-    for row in ledgers.first?.rows ?? [] {
+    var listed: Set<String> = []
+    let all = (ledgers.first?.rows ?? []) + ledgers.dropFirst().flatMap(\.rows)
+    for row in all where before[row.name] != nil && listed.insert(row.name).inserted {
       var merged = row
       // Equal weights are one constant from the second pass on.
       let names = [row.name, after[row.name]?.name]
@@ -71,22 +79,42 @@ struct PassSequence {
       merged.beforeBytes = old.byteCount
       merged.afterBytes = new.byteCount
       merged.sums = try errorSums(
-        of: new.source, against: old.source, parallel: compressor.parallel)
+        of: new.source(), against: old.source(), parallel: compressor.parallel)
       rows.append(merged)
     }
     return rows
   }
 
-  /// Constants by the names of all values that they are.
-  private func byName(_ loaded: LoadedModel) throws -> [String: Constant] {
-    var constants: [String: Constant] = [:]
+  /// A weight as one of the models has it.
+  private struct Form {
+    var name: String
+    var byteCount: Int
+    var source: () throws -> any TensorSource
+  }
+
+  /// Constants by the names of all values that they are, and the weights of networks.
+  private func byName(_ loaded: LoadedModel) throws -> [String: Form] {
+    var forms: [String: Form] = [:]
     for constant in try ConstantIndex(loaded.model).constants {
-      constants[constant.name] = constants[constant.name] ?? constant
+      let form = Form(
+        name: constant.name, byteCount: constant.byteCount, source: { constant.source })
+      forms[constant.name] = forms[constant.name] ?? form
       for site in constant.sites {
         let name = loaded.model.childPrefix(at: site.place) + site.name
-        constants[name] = constants[name] ?? constant
+        forms[name] = forms[name] ?? form
       }
     }
-    return constants
+    loaded.model.forEachNetwork { network, prefix in
+      for site in network.weightSites(prefix: prefix) {
+        let form = Form(
+          name: site.facts.name, byteCount: site.facts.byteCount,
+          source: {
+            try FloatTensor(
+              shape: site.weight.shape, values: try network.values(of: site.weight))
+          })
+        forms[form.name] = forms[form.name] ?? form
+      }
+    }
+    return forms
   }
 }

@@ -31,6 +31,11 @@ public struct PrunePass: CompressionPass {
     self.consumerTypes = consumerTypes
   }
 
+  /// Nothing: there is no sparse form.
+  public var neuralNetworks: NeuralNetworkSupport {
+    .unsupported("neural networks have no sparse form")
+  }
+
   /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
     guard constant.elementType == .float16 || constant.elementType == .float32 else {
@@ -116,15 +121,6 @@ struct PruneRecipe: WeightRecipe {
     }
   }
 
-  /// Whether the rule makes no value zero that is not.
-  private var asksForNothing: Bool {
-    switch rule {
-    case .sparsity(let share), .blocks(let share, _, _): share == 0
-    case .threshold(let limit): limit == 0
-    case .nOfM(let zeros, _, _): zeros == 0
-    }
-  }
-
   var description: String {
     let what =
       switch rule {
@@ -161,16 +157,28 @@ struct PruneRecipe: WeightRecipe {
       if encoding.mask != nil, pruner.keptCount == keptCount {
         return .refused(reason: "is as sparse already")
       }
-      if isPlain {
-        let weight = PrunedWeight(pruner: pruner, version: version)
-        if asksForNothing, weight.isDense {
-          return .refused(reason: "would stay as it is: no value is to become zero")
-        }
-        return .ready(weight)
+      let weight: any PreparedWeight =
+        isPlain
+        ? PrunedWeight(pruner: pruner, version: version)
+        : PrunedCodes(
+          pruner: pruner, mask: try pruner.mask(parallel: parallel), encoding: encoding)
+      let bytes = weight.parts.reduce(0) { $0 + $1.byteCount }
+      if try bytes >= storedBytes && !isChange(pruner, of: source, parallel) {
+        return .refused(reason: "would stay as it is: no value is to become zero")
       }
-      return .ready(
-        PrunedCodes(pruner: pruner, mask: try pruner.mask(parallel: parallel), encoding: encoding))
+      return .ready(weight)
     }
+  }
+
+  /// Whether some value becomes zero that is not.
+  private func isChange(
+    _ pruner: Pruner, of source: any TensorSource, _ parallel: Parallel
+  ) throws -> Bool {
+    guard
+      case .ready(let present) = try Pruner.prepare(
+        source: source, rule: .threshold(0), parallel: parallel)
+    else { return true }
+    return pruner.zeroCount > present.zeroCount
   }
 }
 

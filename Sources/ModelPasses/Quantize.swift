@@ -22,25 +22,31 @@ public struct QuantizePass: CompressionPass {
   public var granularity: QuantizationGranularity
   /// Bits of a code in neural networks, 1…8; nil for those of the scheme.
   public var networkBits: Int?
+  /// Whether affine codes may stand for symmetric ones, which neural networks have at 8 bits only.
+  public var mayBeAffine: Bool
 
   /// A pass with this scheme.
   public init(
     scheme: AffineScheme = AffineScheme(), granularity: QuantizationGranularity = .channel,
-    networkBits: Int? = nil
+    networkBits: Int? = nil, mayBeAffine: Bool = true
   ) {
     self.scheme = scheme
     self.granularity = granularity
     self.networkBits = networkBits
+    self.mayBeAffine = mayBeAffine
   }
 
   /// Linear codes; symmetric ones exist at 8 bits only.
   public var neuralNetworks: NeuralNetworkSupport {
     switch granularity {
-    case .block, .blocks: return .unsupported("neural networks have no scales per block")
+    case .block, .blocks: return .impossible("neural networks have no scales per block")
     case .tensor, .channel: break
     }
     let bits = networkBits ?? scheme.bits
     let isSymmetric = scheme.mode == .symmetric
+    if isSymmetric, bits < 8, !mayBeAffine {
+      return .impossible("neural networks have symmetric codes at 8 bits only")
+    }
     return .scheme(
       .linear(
         LinearScheme(bits: bits, isSymmetric: isSymmetric && bits == 8, search: scheme.search),
@@ -57,6 +63,7 @@ public struct QuantizePass: CompressionPass {
 
   /// Decides on a candidate.
   public func decide(_ constant: ConstantFacts, version: Int) -> RecipeDecision {
+    if let programRefusal { return .skip(programRefusal) }
     if !constant.encoding.isDense { return composed(constant) }
     let type = constant.elementType
     guard type == .float16 || type == .float32 else {

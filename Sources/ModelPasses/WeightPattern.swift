@@ -20,6 +20,12 @@ public struct WeightPattern: Sendable, Hashable {
     }
   }
 
+  /// A glob on names, whatever it starts with.
+  init(name: String) {
+    subject = .name
+    glob = Array(name)
+  }
+
   /// Whether the pattern picks a weight of this name with consumers of these names and types.
   public func matches(name: String, consumers: [(name: String, type: String)]) -> Bool {
     switch subject {

@@ -69,6 +69,18 @@ public struct LoadedModel: Sendable {
       - weights.reduce(0) { $0 + $1.byteCount }
   }
 
+  /// Bytes of the files beside the specification and weight files when the model is written in a
+  /// form.
+  ///
+  /// - Parameter names: The weight files that the new model does without.
+  public func bytesBeside(weightFiles names: Set<String>, in form: OutputForm) -> Int {
+    switch (form, container.contents) {
+    case (.specification, _): 0
+    case (_, .specification): PackageWriter.plainManifestBytes
+    default: bytesBeside(weightFiles: names)
+    }
+  }
+
   /// The weight files that the model refers to, in the order of their first use.
   public var weightFileNames: [String] {
     var names: [String] = []

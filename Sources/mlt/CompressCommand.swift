@@ -1,5 +1,6 @@
 import ModelCompression
 import ModelFiles
+import ModelGraph
 import ModelPasses
 import ModelSpec
 
@@ -14,7 +15,9 @@ enum CompressCommand: Command {
         "YAML or JSON with coremltools' keys and option names; a list "
           + "of documents applies in order"),
       .value("target-bits", "B", "choose schemes per weight for B bits per parameter"),
-      .value("target-size", "SIZE", "choose schemes per weight for a model of SIZE: 5MB, 800kB"),
+      .value(
+        "target-size", "SIZE",
+        "choose schemes per weight for a model of SIZE, unpacked: 5MB, 800kB"),
       .value("menu", "NAMES", "schemes to choose from, such as int8,lut4,sparse75 (default: all)"),
       .value("save-config", "FILE", "write the chosen recipe as a configuration"),
     ] + Option.compressing
@@ -22,8 +25,9 @@ enum CompressCommand: Command {
     One of --config, --target-bits and --target-size. A configuration says which scheme goes to
     which weight: op_name_configs before op_type_configs before global_config; names may be globs
     or /regular expressions/; null keeps a weight. A target tries every scheme of the menu on
-    every weight and takes those of least squared error per byte saved. Without -o OUT stands
-    beside MODEL with -compressed behind its name.
+    every weight and takes those of least squared error per byte saved. Neural networks take
+    the schemes that they can hold. Without -o OUT stands beside MODEL with -compressed behind
+    its name.
     """
 
   static func run(_ arguments: Arguments, _ console: Console) throws -> Int32 {
@@ -60,16 +64,19 @@ enum CompressCommand: Command {
   private static func chosen(_ arguments: Arguments, _ console: Console) throws -> Int32 {
     let names = arguments.string("menu")?.split(separator: ",").map(String.init)
     if let names, names.isEmpty { throw UsageError("--menu is a list such as int8,lut4") }
-    let menu = try names.map(MenuScheme.menu) ?? MenuScheme.all
+    let given = try names.map(MenuScheme.menu)
     let bits = try arguments.string("target-bits").map(parseBits)
     let size = try arguments.string("target-size").map(parseSize)
     let command = CompressingCommand(
       name: name, suffix: "-compressed",
       passSettings: [
         ("target_bits", .optional(bits)), ("target_size", .optional(size)),
-        ("menu", .strings(menu.map(\.name))),
-      ])
+      ],
+      modelSettings: { model in
+        [("menu", .strings((given ?? MenuScheme.menu(for: model)).map(\.name)))]
+      })
     return try command.run(arguments, console) { loaded, writer, compressor in
+      let menu = given ?? MenuScheme.menu(for: loaded.model)
       let search = RecipeSearch(
         menu: menu, settings: compressor.settings, parallel: compressor.parallel)
       let forms = try search.measure(loaded)

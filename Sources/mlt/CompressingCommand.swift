@@ -33,6 +33,8 @@ struct CompressingCommand {
   var suffix: String
   /// The pass's settings for the ledger.
   var passSettings: [(String, JSONValue)]
+  /// Settings for the ledger that depend on the model.
+  var modelSettings: (Model) -> [(String, JSONValue)] = { _ in [] }
 
   /// Reads the shared options.
   static func settings(_ arguments: Arguments) throws -> CompressionSettings {
@@ -58,6 +60,7 @@ struct CompressingCommand {
     compressor.progress = { console.progress($0, label) }
     let loaded = try LoadedModel(path: input)
     let output = try self.output(arguments, input: input, container: loaded.container)
+    compressor.outputForm = OutputForm(path: output)
     for option in ["report", "save-config"] {
       guard let file = arguments.string(option) else { continue }
       try FileOutput.check(
@@ -79,10 +82,11 @@ struct CompressingCommand {
       throw error
     }
     console.progress(nil, "")
+    warn(ledger.warnings, console)
     let isWritten = !isDry && ledger.hasCompressed
     let json = LedgerText.json(
       ledger, command: name, input: input, output: isWritten ? output : nil,
-      settings: try settingsJSON(arguments))
+      settings: try settingsJSON(arguments, loaded.model))
     if let report = arguments.string("report") {
       try FileOutput.write(json.text + "\n", to: report)
     }
@@ -96,9 +100,18 @@ struct CompressingCommand {
     return ledger.hasCompressed ? 0 : 1
   }
 
-  private func settingsJSON(_ arguments: Arguments) throws -> JSONValue {
+  /// Tells the first warnings; the JSON ledger has all.
+  private func warn(_ warnings: [String], _ console: Console) {
+    let shown = 10
+    for warning in warnings.prefix(shown) { console.note("warning: \(warning)") }
+    if warnings.count > shown {
+      console.note("warning: \(warnings.count - shown) more like these are in the --report")
+    }
+  }
+
+  private func settingsJSON(_ arguments: Arguments, _ model: Model) throws -> JSONValue {
     .object(
-      passSettings + [
+      passSettings + modelSettings(model) + [
         (
           "min_elements",
           .optional(try arguments.integer("min-elements", in: 0...Int.max))

@@ -28,7 +28,8 @@ enum LedgerText {
           ("bits_per_parameter_after", .optional(totals.bitsAfter)),
           ("snr_db", .optional(totals.sums.snr)),
         ])
-      ), ("weights", .array(ledger.rows.map(json))), ("notes", .strings(ledger.notes)),
+      ), ("weights", .array(ledger.rows.map(json))),
+      ("notes", .strings(ledger.notes + ledger.warnings)),
       ("synchronize_seconds", .number(ledger.synchronizeSeconds)),
     ])
   }

@@ -16,8 +16,8 @@ enum PruneCommand: Command {
     One of --sparsity, --threshold and --n-m. The share is exact: the number of zeros is the
     larger of what is there and S times the number of values, rounded down; of equal magnitudes
     the later ones go first. Where the sparse form is not smaller the weight stays dense with its
-    zeros. Palettized and quantized weights keep their tables and scales. Without -o OUT stands
-    beside MODEL with -pruned behind its name.
+    zeros. Palettized and quantized weights keep their tables and scales. Neural networks have
+    no sparse form. Without -o OUT stands beside MODEL with -pruned behind its name.
     """
 
   static func run(_ arguments: Arguments, _ console: Console) throws -> Int32 {

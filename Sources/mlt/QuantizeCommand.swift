@@ -25,7 +25,8 @@ enum QuantizeCommand: Command {
   static let discussion = """
     8 and 4 bits: weights become integers with scales (and zero points); arithmetic stays as it
     is. 16 bits: weights and arithmetic become float16, the interface keeps its types. Neural
-    networks (.mlmodel) take 1 to 8 bits, symmetric at 8 only, and 16 bits for their weights.
+    networks (.mlmodel) take 1 to 8 bits, symmetric at 8 only (below it the default is affine),
+    and 16 bits for their weights.
     Without -o OUT stands beside MODEL with -int8, -int4 or -fp16 behind its name. What is
     skipped stays bit-identical; the ledger says why.
     """
@@ -46,7 +47,7 @@ enum QuantizeCommand: Command {
         mode: mode == "affine" ? .affine : .symmetric, search: search == "mse" ? .mse : .none),
       granularity: granularity == "tensor"
         ? .tensor : granularity == "block" ? .block(blockSize) : .channel,
-      networkBits: width)
+      networkBits: width, mayBeAffine: !arguments.has("mode"))
     let command = CompressingCommand(
       name: name, suffix: "-int\(bits)",
       passSettings: [

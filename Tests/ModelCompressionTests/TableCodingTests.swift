@@ -54,6 +54,30 @@ import Testing
     #expect(throws: TestFileError.self) { try coded(odd, bits: 4, .uniform) }
   }
 
+  /// Distinct values of as many as are not sorted.
+  @Test func manyUniqueValues() throws {
+    for count in [1, 2, 100, 256] {
+      let values = (0..<600_000).map { Float(($0 * 7919) % count) - 50 }
+      let coding = try coded(values, bits: 1, .unique)
+      #expect(1 << coding.bits >= count && (coding.bits == 1 || 1 << (coding.bits - 1) < count))
+      #expect(decoded(coding, count: values.count) == values)
+      #expect(coding.sums.error == 0 && coding.sums.count == values.count)
+    }
+    func reason(_ values: [Float]) throws -> String? {
+      let outcome = try TableCoding.code(
+        values, bits: 8, entries: .unique, parallel: Parallel(threads: 2))
+      if case .refused(let reason) = outcome { return reason }
+      return nil
+    }
+    var many = (0..<600_000).map { Float($0 % 257) }
+    #expect(try reason(many) == "has more than 256 distinct values")
+    many[599_999] = .infinity
+    #expect(try reason(many) == "holds 1 infinite value")
+    var few = [Float](repeating: 1, count: 600_000)
+    few[10] = .nan
+    #expect(try reason(few) == "holds 1 NaN value")
+  }
+
   @Test func evenLevelsReachBothEnds() throws {
     let values: [Float] = [-3, 5, 1, 0.9, 1.1]
     let coding = try coded(values, bits: 3, .uniform)

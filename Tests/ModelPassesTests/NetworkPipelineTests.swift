@@ -74,6 +74,27 @@ import Testing
     #expect(throws: PassError.self) { try PassRun(model, QuantizePass(granularity: .block(8))) }
   }
 
+  /// The bytes that are told are those of all files, in whatever form the model is written.
+  @Test(arguments: ["in.mlmodel", "in.mlpackage"], ["out.mlmodel", "out.mlpackage"])
+  func writtenBytes(_ input: String, _ output: String) throws {
+    let folder = try TestFolder()
+    let model = try MakeNetwork.model([MakeNetwork.product("l", 64, 48)])
+    let source = try PackageWriter(output: folder(input), force: false)
+    try source.commit(specification: try ModelEncoder.encode(model))
+    let loaded = try LoadedModel(path: folder(input))
+    var compressor = Compressor()
+    compressor.outputForm = OutputForm(path: output)
+    let dry = try compressor.run(QuantizePass(), on: loaded, to: nil)
+    let writer = try PackageWriter(output: folder(output), force: false)
+    let ledger = try compressor.run(QuantizePass(), on: loaded, to: writer)
+    let bytes =
+      output.hasSuffix(".mlmodel")
+      ? try folder.bytes(output).count
+      : try folder.files(output).reduce(0) { $0 + (try folder.bytes("\(output)/\($1)")).count }
+    #expect(ledger.writtenBytes == bytes)
+    #expect(dry.writtenBytes == bytes)
+  }
+
   @Test func kindsWithoutWeights() throws {
     let tree = Model(
       specificationVersion: 1, description: ModelDescription(),

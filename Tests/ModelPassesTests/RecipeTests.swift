@@ -126,13 +126,27 @@ import Testing
       .init(name: "twice", functions: ["b"], scheme: nil, bytes: 1, error: 0),
     ])
     let configs = try CompressionConfig.documents(Array(recipe.configuration.utf8))
-    #expect(configs.first?.byName[odd] != nil)
+    #expect(configs.first?.byName.exact(odd) != nil)
     #expect(configs.first?.byName["n"] != nil)
     #expect(configs.first?.byName["a/twice"] != nil && configs.first?.byName["b/twice"] != nil)
   }
 
+  /// Names that would be patterns, beside names that these patterns would match.
+  @Test func namesThatLookLikePatterns() throws {
+    let names = ["/w/", "w*", "v?", "\\w", "/", "//", "\\/w/"]
+    let others = ["w", "now", "wide", "vi"]
+    let recipe = ChosenRecipe(
+      entries: names.map {
+        .init(name: $0, functions: ["main"], scheme: MenuScheme.all[0], bytes: 1, error: 0)
+      })
+    let config = try #require(
+      try CompressionConfig.documents(Array(recipe.configuration.utf8)).first)
+    for name in names { #expect(config.byName[name] != nil, "\(name)") }
+    for name in others { #expect(config.byName[name] == nil, "\(name)") }
+  }
+
   @Test func unknownNamesOfTheMenu() throws {
     #expect(try MenuScheme.menu(["lut4", "int8"]).map(\.name) == ["lut4", "int8"])
-    #expect(throws: PassError.self) { try MenuScheme.menu(["lut5"]) }
+    #expect(throws: PassError.self) { try MenuScheme.menu(["lut9"]) }
   }
 }

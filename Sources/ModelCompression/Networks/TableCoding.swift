@@ -67,6 +67,9 @@ public struct TableCoding: Sendable {
       }
       return .refused(reason: "holds \(try SpecialValues.count(source, parallel: parallel))")
     }
+    if entries == .unique, values.count >= BinnedSingles.leastElements {
+      return try unique(source, parallel)
+    }
     let found = Mutex<(tables: PaletteTables, sums: ErrorSums)?>(nil)
     let isFinite = try collector.forEachGroup(
       parallel: parallel, spaces: ObjectPool { ValueSpace() }
@@ -180,6 +183,30 @@ public struct TableCoding: Sendable {
       }
     }
     return best
+  }
+
+  /// The distinct values of many, which are not sorted.
+  private static func unique(_ source: FloatTensor, _ parallel: Parallel) throws -> Outcome {
+    var distinct: Set<Float> = []
+    var last = Float.nan
+    for value in source.values where value != last {
+      last = value
+      distinct.insert(value)
+      if distinct.count > 256 || !value.isFinite { break }
+    }
+    let special = try SpecialValues.count(source, parallel: parallel)
+    if special.nan + special.infinite > 0 { return .refused(reason: "holds \(special)") }
+    guard let bits = (1...8).first(where: { 1 << $0 >= distinct.count }) else {
+      return .refused(reason: "has more than 256 distinct values")
+    }
+    var tables = PaletteTables(format: .single, bits: bits, vectorSize: 1, groups: 1)
+    for (entry, value) in distinct.sorted().enumerated() { tables.entries[entry] = value }
+    tables.used = [distinct.count]
+    let codes = try codes(of: source, tables, parallel)
+    return .coded(
+      TableCoding(
+        codes: HighFirstPacking.packed(codes, bits: bits), bits: bits, table: tables.entries,
+        sums: try sums(of: source.values, codes, tables.entries, parallel)))
   }
 
   private static func error(of tables: PaletteTables, _ space: ValueSpace) -> ErrorSums {

@@ -66,40 +66,60 @@ public struct CompressionConfig: Sendable {
     return entries
   }
 
-  /// The entry that holds for a constant.
+  /// The entry that holds for a weight.
   struct Resolution {
     var entry: Entry?
-    /// Whether the constant itself is named, not one of its consumers.
+    /// Whether the weight itself is named, not one of its consumers.
     var isOwn = false
     var note: String?
   }
 
-  /// The entry for a constant, and a note where its consumers ask for different ones.
+  /// The entry for a weight, and a note where its consumers ask for different ones.
   ///
-  /// The rule: an entry for the constant's own name; else the entries of its consumers by name,
+  /// The rule: an entry for the weight's own name; else the entries of its consumers by name,
   /// then by type, then the global one. Of several consumers the first in file order that has an
   /// entry of the closest kind decides.
-  func entry(for constant: ConstantFacts) -> Resolution {
-    let ownName = constant.name.split(separator: "/").last.map(String.init) ?? constant.name
-    if let own = byName.exact(constant.key) ?? byName[constant.name] ?? byName[ownName] {
+  func entry(for weight: WeightSubject) -> Resolution {
+    if let own = byName.exact(weight.key) ?? byName[weight.name] ?? byName[weight.ownName] {
       return Resolution(entry: own, isOwn: true)
     }
-    let named = constant.consumers.map { byName[$0.name] }
+    let named = weight.consumers.map { byName[$0.name] }
     if let first = named.firstIndex(where: { $0 != nil }) {
-      return Resolution(entry: named[first], note: note(constant, named, first))
+      return Resolution(entry: named[first], note: note(weight, named, first))
     }
-    let typed = constant.consumers.map { byType[$0.type] }
+    let typed = weight.consumers.map { byType[$0.type] }
     if let first = typed.firstIndex(where: { $0 != nil }) {
-      return Resolution(entry: typed[first], note: note(constant, typed, first))
+      return Resolution(entry: typed[first], note: note(weight, typed, first))
     }
     return Resolution(entry: global)
   }
 
-  private func note(_ constant: ConstantFacts, _ entries: [Entry?], _ first: Int) -> String? {
+  private func note(_ weight: WeightSubject, _ entries: [Entry?], _ first: Int) -> String? {
     let deciding = entries[first].map(CompressionConfig.identity)
     let differs = entries.contains { $0.map(CompressionConfig.identity) != deciding }
     guard differs else { return nil }
-    return "its consumers match different entries; that of \(constant.consumers[first].name) holds"
+    return "its consumers match different entries; that of \(weight.consumers[first].name) holds"
+  }
+
+  /// The schemes of all entries, the global one first.
+  var schemes: [ConfiguredScheme] {
+    ([global].compactMap { $0 } + byType.all + byName.all).compactMap { entry in
+      if case .scheme(let scheme) = entry { return scheme }
+      return nil
+    }
+  }
+
+  /// Warnings of entries that match none of the weights and none of their consumers.
+  func unmatched(in weights: [WeightSubject]) -> [String] {
+    let consumers = weights.flatMap(\.consumers)
+    let names = Set(
+      weights.flatMap { [$0.name, $0.ownName, $0.key] } + consumers.map(\.name))
+    return byType.unmatched(in: Set(consumers.map(\.type))).map {
+      "op_type_configs: no operation of type \"\($0)\" uses a weight"
+    }
+      + byName.unmatched(in: names).map {
+        "op_name_configs: \"\($0)\" matches no weight and no operation that uses one"
+      }
   }
 
   private static func identity(_ entry: Entry) -> String {

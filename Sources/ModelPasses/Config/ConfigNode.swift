@@ -94,10 +94,9 @@ enum ConfigReader {
     }
     switch node.type {
     case YAML_SCALAR_NODE:
-      let bytes = UnsafeBufferPointer(
-        start: node.data.scalar.value, count: node.data.scalar.length)
-      let text = String(decoding: bytes, as: UTF8.self)
-      return node.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? plain(text) : .string(text)
+      let text = text(of: node)
+      let isPlain = node.data.scalar.style == YAML_PLAIN_SCALAR_STYLE
+      return isPlain ? ConfigScalar.node(text) : .string(text)
     case YAML_SEQUENCE_NODE:
       var items: [ConfigNode] = []
       var item = node.data.sequence.items.start
@@ -109,50 +108,79 @@ enum ConfigReader {
       }
       return .list(items)
     case YAML_MAPPING_NODE:
-      var pairs: [(key: String, value: ConfigNode)] = []
-      var pair = node.data.mapping.pairs.start
-      while let current = pair, current != node.data.mapping.pairs.top {
-        if let keyNode = yaml_document_get_node(&document, current.pointee.key),
-          let valueNode = yaml_document_get_node(&document, current.pointee.value)
-        {
-          let key = try self.node(keyNode, &document, depth: depth + 1, &budget)
-          guard let name = text(of: key) else {
-            throw ConfigError(message: "a key is no text", line: line)
-          }
-          if pairs.contains(where: { $0.key == name }) {
-            throw ConfigError(message: "\"\(name)\" is given twice", line: line)
-          }
-          pairs.append((name, try self.node(valueNode, &document, depth: depth + 1, &budget)))
-        }
-        pair = current + 1
-      }
-      return .map(pairs)
+      return .map(try members(of: node, &document, depth: depth, &budget))
     default: return .null
     }
   }
 
-  private static func text(of node: ConfigNode) -> String? {
-    switch node {
-    case .string(let text): text
-    case .integer(let number): String(number)
-    case .number(let number): String(number)
-    case .bool(let flag): String(flag)
-    case .null: "null"
-    case .list, .map: nil
+  /// The pairs of a mapping: those that `<<` merges into it first, then its own.
+  ///
+  /// A key is the text as it stands. Own pairs win over merged ones, of these the earlier ones.
+  private static func members(
+    of node: yaml_node_t, _ document: inout yaml_document_t, depth: Int, _ budget: inout Int
+  ) throws(ConfigError) -> [(key: String, value: ConfigNode)] {
+    let line = Int(node.start_mark.line) + 1
+    var own = Members()
+    var merged: Members?
+    var pair = node.data.mapping.pairs.start
+    while let current = pair, current != node.data.mapping.pairs.top {
+      pair = current + 1
+      guard let key = yaml_document_get_node(&document, current.pointee.key)?.pointee,
+        let valueNode = yaml_document_get_node(&document, current.pointee.value)
+      else { continue }
+      guard key.type == YAML_SCALAR_NODE else {
+        throw ConfigError(message: "a key is no text", line: line)
+      }
+      let name = text(of: key)
+      let value = try self.node(valueNode, &document, depth: depth + 1, &budget)
+      let isMerge = name == "<<" && key.data.scalar.style == YAML_PLAIN_SCALAR_STYLE
+      if isMerge ? merged != nil : own.contains(name) {
+        throw ConfigError(message: "\"\(name)\" is given twice", line: line)
+      }
+      if isMerge {
+        merged = try mergedPairs(value, line: line)
+      } else {
+        own.set(name, value)
+      }
+    }
+    var all = merged ?? Members()
+    for (key, value) in own.pairs { all.set(key, value) }
+    return all.pairs
+  }
+
+  /// The pairs of a mapping, or of a list of them.
+  private static func mergedPairs(_ node: ConfigNode, line: Int) throws(ConfigError) -> Members {
+    var merged = Members()
+    let items: [ConfigNode] = if case .list(let items) = node { items } else { [node] }
+    for item in items {
+      guard case .map(let pairs) = item else {
+        throw ConfigError(message: "<< takes a mapping or a list of mappings", line: line)
+      }
+      for (key, value) in pairs where !merged.contains(key) { merged.set(key, value) }
+    }
+    return merged
+  }
+
+  /// Pairs in the order in which their keys came.
+  private struct Members {
+    private(set) var pairs: [(key: String, value: ConfigNode)] = []
+    private var places: [String: Int] = [:]
+
+    func contains(_ key: String) -> Bool { places[key] != nil }
+
+    mutating func set(_ key: String, _ value: ConfigNode) {
+      if let place = places[key] {
+        pairs[place].value = value
+      } else {
+        places[key] = pairs.count
+        pairs.append((key, value))
+      }
     }
   }
 
-  /// A scalar without quotes, by the rules of YAML's core schema.
-  private static func plain(_ text: String) -> ConfigNode {
-    switch text {
-    case "", "~", "null", "Null", "NULL": return .null
-    case "true", "True", "TRUE": return .bool(true)
-    case "false", "False", "FALSE": return .bool(false)
-    default: break
-    }
-    if let number = Int(text) { return .integer(number) }
-    let isNumber = text.allSatisfy { "0123456789+-.eE".contains($0) }
-    if isNumber, let number = Double(text) { return .number(number) }
-    return .string(text)
+  private static func text(of node: yaml_node_t) -> String {
+    String(
+      decoding: UnsafeBufferPointer(
+        start: node.data.scalar.value, count: node.data.scalar.length), as: UTF8.self)
   }
 }

@@ -5,6 +5,8 @@ struct ConfiguredScheme: Sendable {
   var pass: any CompressionPass
   /// Weights of at most this many elements stay; 0 when the file says null.
   var weightThreshold: Int
+  /// Where the entry stands in the configuration.
+  var place: String
   /// Equal for entries that mean the same.
   var identity: String
 
@@ -20,6 +22,7 @@ struct ConfiguredScheme: Sendable {
     guard case .map(let members) = node else {
       throw ConfigError(message: "\(place) is a mapping of options, or null")
     }
+    self.place = place
     var options = SchemeOptions(members, place: place)
     let type = try options.text("config_type") ?? type
     weightThreshold =
@@ -41,7 +44,7 @@ struct ConfiguredScheme: Sendable {
   private static func quantizer(
     _ options: inout SchemeOptions
   ) throws(ConfigError) -> any CompressionPass {
-    let mode = try options.choice("mode", ["linear_symmetric", "linear"]) ?? "linear_symmetric"
+    let mode = try options.choice("mode", ["linear_symmetric", "linear"])
     let dtype = try options.choice("dtype", ["int8", "uint8", "int4", "uint4"]) ?? "int8"
     let granularity =
       try options.choice("granularity", ["per_channel", "per_tensor", "per_block"]) ?? "per_channel"
@@ -54,23 +57,20 @@ struct ConfiguredScheme: Sendable {
         mode: mode == "linear" ? .affine : .symmetric, search: search == "mse" ? .mse : .none),
       granularity: granularity == "per_tensor"
         ? .tensor
-        : granularity != "per_block" ? .channel : isPerAxis ? .blocks(blocks) : .block(blocks[0]))
+        : granularity != "per_block" ? .channel : isPerAxis ? .blocks(blocks) : .block(blocks[0]),
+      mayBeAffine: mode == nil || dtype.hasSuffix("8"))
   }
 
   private static func palettizer(
     _ options: inout SchemeOptions
   ) throws(ConfigError) -> any CompressionPass {
     let mode = try options.choice("mode", ["kmeans", "uniform", "unique"]) ?? "kmeans"
-    let bits = try options.integer("nbits", 1...)
+    let bits = try options.integer("nbits", 1...8)
     if mode == "unique", bits != nil {
       throw ConfigError(message: "\(options.place): mode unique takes no nbits")
     }
     if mode != "unique", bits == nil {
       throw ConfigError(message: "\(options.place): mode \(mode) needs nbits")
-    }
-    if let bits, !PaletteSettings.allowedBits.contains(bits) {
-      throw ConfigError(
-        message: "\(options.place): nbits is 1, 2, 3, 4, 6 or 8, not \(bits)")
     }
     let granularity =
       try options.choice("granularity", ["per_tensor", "per_grouped_channel"]) ?? "per_tensor"

@@ -73,6 +73,7 @@ struct NetworkCompressor {
     var facts: NetworkWeightFacts
     var weight: NeuralNetworkWeight
     var scheme: NeuralNetworkScheme?
+    /// Why the weight stays, or a note on its scheme.
     var reason: String?
   }
 
@@ -86,12 +87,7 @@ struct NetworkCompressor {
       let item = items[work[index]]
       guard let scheme = item.scheme else { return }
       let encoder = NetworkWeightEncoder(network: network, parallel: parallel)
-      let result: NetworkWeightEncoder.Outcome
-      do {
-        result = try encoder.encode(item.weight, scheme)
-      } catch let error as TensorError {
-        throw TensorError.malformed("weight \"\(item.facts.name)\": \(error)")
-      }
+      let result = try encoder.encode(item.weight, scheme, name: item.facts.name)
       results.withLock { $0[work[index]] = result }
       progress(item.facts.byteCount)
     }
@@ -103,7 +99,8 @@ struct NetworkCompressor {
         replacements.append(encoded.replacement)
         row.status = .compressed
         row.scheme = encoded.description
-        row.reason = encoded.note
+        let notes = [encoded.note, item.reason].compactMap { $0 }
+        row.reason = notes.isEmpty ? nil : notes.joined(separator: "; ")
         row.afterBytes = encoded.replacement.storedBytes
         row.sums = encoded.sums
         if let needed = item.scheme?.requirement,
@@ -125,22 +122,14 @@ struct NetworkCompressor {
 
   private func items(of network: NeuralNetwork, prefix: String) throws -> [Item] {
     var items: [Item] = []
-    for layer in network.layers {
-      for weight in layer.weights where weight.storage != .empty {
-        let facts = NetworkWeightFacts(
-          name: prefix + layer.name + "." + weight.path, layer: layer.name,
-          layerType: layer.type, path: weight.path, shape: weight.shape,
-          channelAxis: weight.channelAxis, storage: weight.storage,
-          elementCount: Shape.elementCount(weight.shape) ?? weight.count,
-          byteCount: weight.storedBytes)
-        let outcome = filter.classify(
-          facts, layer: layer, weight: weight, isAmbiguous: try network.isAmbiguous(weight))
-        switch outcome {
-        case .unlisted: break
-        case .skip(let reason): items.append(Item(facts: facts, weight: weight, reason: reason))
-        case .encode(let scheme): items.append(Item(facts: facts, weight: weight, scheme: scheme))
-        }
+    for site in network.weightSites(prefix: prefix) {
+      var item = Item(facts: site.facts, weight: site.weight)
+      switch filter.classify(site, isAmbiguous: try network.isAmbiguous(site.weight)) {
+      case .unlisted: continue
+      case .skip(let reason): item.reason = reason
+      case .encode(let scheme, let note): (item.scheme, item.reason) = (scheme, note)
       }
+      items.append(item)
     }
     return items
   }

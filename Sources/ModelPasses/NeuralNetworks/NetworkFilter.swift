@@ -14,16 +14,14 @@ struct NetworkFilter {
     /// The weight does not appear in the ledger.
     case unlisted
     case skip(String)
-    case encode(NeuralNetworkScheme)
+    case encode(NeuralNetworkScheme, note: String?)
   }
 
-  func classify(
-    _ facts: NetworkWeightFacts, layer: NeuralNetworkLayer, weight: NeuralNetworkWeight,
-    isAmbiguous: Bool
-  ) -> Outcome {
-    if weight.storage == .empty { return .unlisted }
+  func classify(_ site: NetworkWeightSite, isAmbiguous: Bool) -> Outcome {
+    let facts = site.facts
     let outcome =
-      fault(facts, layer, weight, isAmbiguous).map(Outcome.skip) ?? decision(on: facts, weight)
+      fault(facts, site.layer, site.weight, isAmbiguous).map(Outcome.skip)
+      ?? decision(on: facts, site.weight)
     if case .skip = outcome, facts.elementCount < CandidateFilter.smallestListed {
       return .unlisted
     }
@@ -55,8 +53,7 @@ struct NetworkFilter {
       return "\(facts.elementCount) elements, not more than \(minimum)"
     }
     if settings.minimumElements == nil {
-      let isAddend = layer.type == "bias" || layer.type == "scale"
-      let rank = isAddend ? facts.shape.filter { $0 > 1 }.count : facts.shape.count
+      let rank = facts.rank
       if rank < 2 { return "rank \(rank); --min-elements takes such weights too" }
     }
     return nil
@@ -65,10 +62,10 @@ struct NetworkFilter {
   private func decision(on facts: NetworkWeightFacts, _ weight: NeuralNetworkWeight) -> Outcome {
     switch support.decide(facts) {
     case .skip(let reason): return .skip(reason)
-    case .encode(let scheme):
+    case .encode(let scheme, let note):
       switch (scheme, weight.storage) {
       case (.float32, .float32): return .skip("is not compressed")
-      case (.float32, _): return .encode(scheme)
+      case (.float32, _): return .encode(scheme, note: note)
       case (_, .linear), (_, .lookup):
         return .skip("is quantized already (\(weight.storage.name))")
       case (.float16, .float16): return .skip("is fp16 already")
@@ -77,7 +74,7 @@ struct NetworkFilter {
       guard NetworkWeightEncoder.storedBytes(scheme, facts) < facts.byteCount else {
         return .skip("would not shrink: tables or scales would outweigh what the codes save")
       }
-      return .encode(scheme)
+      return .encode(scheme, note: note)
     }
   }
 }

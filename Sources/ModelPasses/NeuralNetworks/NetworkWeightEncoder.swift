@@ -44,8 +44,20 @@ struct NetworkWeightEncoder {
 
   /// Encodes a weight of the network.
   ///
-  /// - Throws: ``TensorError`` when its stored form is malformed.
-  func encode(_ weight: NeuralNetworkWeight, _ scheme: NeuralNetworkScheme) throws -> Outcome {
+  /// - Throws: ``TensorError`` with the weight's name when its stored form is malformed.
+  func encode(
+    _ weight: NeuralNetworkWeight, _ scheme: NeuralNetworkScheme, name: String
+  ) throws -> Outcome {
+    do {
+      return try encode(weight, scheme)
+    } catch let error as TensorError {
+      throw TensorError.malformed("weight \"\(name)\": \(error)")
+    }
+  }
+
+  private func encode(
+    _ weight: NeuralNetworkWeight, _ scheme: NeuralNetworkScheme
+  ) throws -> Outcome {
     let values = try network.values(of: weight)
     guard values.count == Shape.elementCount(weight.shape) else {
       throw TensorError.malformed("\(values.count) values for the shape \(weight.shape)")

@@ -41,6 +41,8 @@ public enum NeuralNetworkScheme: Sendable, Hashable {
 public struct NetworkWeightFacts: Sendable {
   /// The ledger's name, `layer.path`, inside a pipeline behind the children's names.
   public var name: String
+  /// The name without those of children.
+  public var ownName: String
   /// The name of the layer.
   public var layer: String
   /// The kind of the layer, such as `innerProduct`.
@@ -57,37 +59,62 @@ public struct NetworkWeightFacts: Sendable {
   public var elementCount: Int
   /// Stored bytes.
   public var byteCount: Int
+
+  /// The number of axes; of addends and factors those of length 1 do not count.
+  var rank: Int {
+    layerType == "bias" || layerType == "scale" ? shape.filter { $0 > 1 }.count : shape.count
+  }
 }
 
 /// What a pass wants with a weight of a neural network.
 public enum NetworkWeightDecision: Sendable {
-  case encode(NeuralNetworkScheme)
+  /// The note goes to the weight's row of the ledger.
+  case encode(NeuralNetworkScheme, note: String? = nil)
   /// The weight stays; the reason is a clause.
   case skip(String)
 }
 
 /// What a pass does with neural networks.
 public enum NeuralNetworkSupport: Sendable {
-  /// Nothing; the reason is a clause, `scales per block need an ML Program`.
+  /// Nothing; the reason is a clause, `neural networks have no sparse form`.
   case unsupported(String)
+  /// Nothing with these settings; the reason is a clause, `neural networks have no scales per
+  /// block`.
+  case impossible(String)
   /// One scheme for all weights; the note goes to the ledger.
   case scheme(NeuralNetworkScheme, note: String? = nil)
   /// The pass decides for every candidate.
   case decided(@Sendable (NetworkWeightFacts) -> NetworkWeightDecision)
 
+  /// Why the pass does nothing with neural networks; nil when it does something.
+  var refusal: String? {
+    switch self {
+    case .unsupported(let reason), .impossible(let reason): reason
+    case .scheme, .decided: nil
+    }
+  }
+
   /// What the ledger says when there are neural networks.
   var note: String? {
+    if case .scheme(_, let note) = self { return note }
+    return refusal.map { "neural networks are kept: \($0)" }
+  }
+
+  /// The error of a pass that is run on neural networks only; nil when it does something.
+  func error(typeName: String) -> PassError? {
     switch self {
-    case .unsupported(let reason): "neural networks are kept: \(reason)"
-    case .scheme(_, let note): note
-    case .decided: nil
+    case .unsupported(let reason):
+      .unsupported(
+        "a \(typeName): \(reason)", hint: "quantize and palettize compress neural networks")
+    case .impossible(let reason): .usage("a \(typeName): \(reason)")
+    case .scheme, .decided: nil
     }
   }
 
   /// The decision on a candidate.
   func decide(_ facts: NetworkWeightFacts) -> NetworkWeightDecision {
     switch self {
-    case .unsupported(let reason): .skip(reason)
+    case .unsupported(let reason), .impossible(let reason): .skip(reason)
     case .scheme(let scheme, _): .encode(scheme)
     case .decided(let decide): decide(facts)
     }

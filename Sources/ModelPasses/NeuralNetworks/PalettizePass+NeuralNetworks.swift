@@ -4,14 +4,14 @@ extension PalettizePass {
   /// One table of fp32 values per weight.
   public var neuralNetworks: NeuralNetworkSupport {
     if case .channelGroup = granularity {
-      return .unsupported("neural networks have one table per weight")
+      return .impossible("neural networks have one table per weight")
     }
-    if hasChannelScale { return .unsupported("tables of neural networks have no scales") }
+    if hasChannelScale { return .impossible("tables of neural networks have no scales") }
     if settings.clusterDimension > 1 {
-      return .unsupported("tables of neural networks hold no vectors")
+      return .impossible("tables of neural networks hold no vectors")
     }
     if settings.tableQuantization != nil {
-      return .unsupported("tables of neural networks are fp32")
+      return .impossible("tables of neural networks are fp32")
     }
     let entries: TableCoding.Entries =
       switch settings.mode {
