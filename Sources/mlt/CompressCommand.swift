@@ -66,7 +66,9 @@ enum CompressCommand: Command {
     if let names, names.isEmpty { throw UsageError("--menu is a list such as int8,lut4") }
     let given = try names.map(MenuScheme.menu)
     let bits = try arguments.string("target-bits").map(parseBits)
-    let size = try arguments.string("target-size").map(parseSize)
+    let size = try arguments.string("target-size").map {
+      try Quantity.bytes($0, option: "target-size")
+    }
     let command = CompressingCommand(
       name: name, suffix: "-compressed",
       passSettings: [
@@ -151,20 +153,6 @@ enum CompressCommand: Command {
       throw UsageError("--target-bits is a number of bits per parameter, such as 4.2")
     }
     return bits
-  }
-
-  /// `5MB`, `800 kB`, `1.5GB`, `12345`; also MiB and the like.
-  private static func parseSize(_ text: String) throws -> Int {
-    let digits = text.prefix { "0123456789.".contains($0) }
-    let unit = text.dropFirst(digits.count).trimmingPrefix(" ").lowercased()
-    let factors: [String: Double] = [
-      "": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1_048_576,
-      "gib": 1_073_741_824,
-    ]
-    guard let number = Double(digits), let factor = factors[unit], number > 0,
-      number * factor < 1e15
-    else { throw UsageError("--target-size is a size such as 5MB, not \"\(text)\"") }
-    return Int(number * factor)
   }
 
   private static func lines(_ recipe: ChosenRecipe) -> [String] {
