@@ -37,6 +37,9 @@ let package = Package(
         "ModelOperations", "ModelSpec",
       ]),
     .target(
+      name: "ModelPlan",
+      dependencies: ["ModelTensors", "ModelGraph", "ModelOperations", "ModelSpec", "ModelInspection"]),
+    .target(
       name: "ModelBundle",
       dependencies: [
         "ModelTensors", "ModelFiles", "ModelGraph", "ModelOperations", "ModelSpec",
@@ -49,11 +52,13 @@ let package = Package(
       name: "ModelToolchain",
       dependencies: [
         "ModelTensors", "ModelCompression", "ModelFiles", "ModelGraph", "ModelOperations",
-        "ModelSpec", "ModelPasses", "ModelInspection", "ModelBundle", "ModelCache",
+        "ModelSpec", "ModelPasses", "ModelInspection", "ModelPlan", "ModelBundle", "ModelCache",
       ]),
     .executableTarget(name: "mlt", dependencies: ["ModelToolchain"]),
     .executableTarget(
       name: "mlt-generate", dependencies: ["ModelToolchain"], path: "Sources/GenerateModels"),
+    .executableTarget(
+      name: "mlt-calibrate", dependencies: ["ModelToolchain"], path: "Sources/CalibratePlan"),
     .target(
       name: "TestSupport", dependencies: ["CZip", "ModelToolchain"], path: "Tests/TestSupport"),
     .testTarget(name: "ModelTensorsTests", dependencies: ["ModelTensors", "TestSupport"]),

@@ -6,5 +6,6 @@
 @_exported import ModelInspection
 @_exported import ModelOperations
 @_exported import ModelPasses
+@_exported import ModelPlan
 @_exported import ModelSpec
 @_exported import ModelTensors

@@ -171,7 +171,8 @@ extension InferenceRules {
     var slices: [Slice?] = []
     for (axis, size) in shape.enumerated() {
       let slice = Slice(
-        begin: isSet(fromStart, axis) ? nil : .some(begin.flatMap { axis < $0.count ? $0[axis] : nil }),
+        begin: isSet(fromStart, axis)
+          ? nil : .some(begin.flatMap { axis < $0.count ? $0[axis] : nil }),
         end: isSet(toEnd, axis) ? nil : .some(end.flatMap { axis < $0.count ? $0[axis] : nil }),
         stride: call.has("stride") ? stride.flatMap { axis < $0.count ? $0[axis].value : nil } : 1)
       slices.append(slice)

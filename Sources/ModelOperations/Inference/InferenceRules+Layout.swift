@@ -175,7 +175,8 @@ extension InferenceRules {
       result[index] = shape.indices.contains(axis) ? shape[axis] : call.version >= 8 ? 1 : 0
     }
     if let open = result.firstIndex(of: -1) {
-      result[open] = missing(call, from: shape, others: result.indices.filter { $0 != open }.map { result[$0] })
+      result[open] = missing(
+        call, from: shape, others: result.indices.filter { $0 != open }.map { result[$0] })
     } else if let count = InferredTensor(nil, result).elementCount,
       let before = InferredTensor(nil, shape).elementCount, count != before
     {

@@ -43,7 +43,8 @@ extension InferenceRules {
       "resize_bilinear resize_nearest_neighbor",
       { call throws(InferenceFault) in
         try last(
-          call, call.integers("target_size_height")?.first, call.integers("target_size_width")?.first)
+          call, call.integers("target_size_height")?.first,
+          call.integers("target_size_width")?.first)
       }
     ),
     (
@@ -76,8 +77,14 @@ extension InferenceRules {
           call.symbols.difference(shape[shape.count - 1], .known(columns[0] &+ columns[1])))
       }
     ),
-    ("depth_to_space pixel_shuffle", { call throws(InferenceFault) in try rearranged(call, up: true) }),
-    ("space_to_depth pixel_unshuffle", { call throws(InferenceFault) in try rearranged(call, up: false) }),
+    (
+      "depth_to_space pixel_shuffle",
+      { call throws(InferenceFault) in try rearranged(call, up: true) }
+    ),
+    (
+      "space_to_depth pixel_unshuffle",
+      { call throws(InferenceFault) in try rearranged(call, up: false) }
+    ),
     ("batch_to_space", { call throws(InferenceFault) in try batched(call, up: true) }),
     ("space_to_batch", { call throws(InferenceFault) in try batched(call, up: false) }))
 
@@ -253,7 +260,8 @@ private struct Window {
     var sizes: [SymbolicSize] = []
     for axis in 0..<count {
       guard let size = input[axis].value, let width = kernel[axis].value else {
-        sizes.append(strides[axis] == 1 && type.hasPrefix("same") ? input[axis] : call.symbols.next())
+        sizes.append(
+          strides[axis] == 1 && type.hasPrefix("same") ? input[axis] : call.symbols.next())
         continue
       }
       if type.hasPrefix("same") {

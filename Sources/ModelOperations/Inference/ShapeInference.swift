@@ -27,6 +27,7 @@ public struct ShapeInference {
   private let name: String
   private let version: Int
   private var values: [String: InferredType] = [:]
+  private var constants: [String: Value] = [:]
   private var enclosing: [String] = []
 
   /// Infers the types of a function.
@@ -48,10 +49,18 @@ public struct ShapeInference {
     }
     if let block = function.activeBlock { infer(block, scope) }
     values = scope.values
+    constants = scope.constants
   }
 
   /// What is known of a value, or nil for a name that is not defined.
   public func type(_ name: String) -> InferredType? { values[name] }
+
+  /// The constant that an operation's input is bound to, by name or in the operation; nil for one that
+  /// is computed or absent.
+  public func constant(_ operation: GraphOperation, _ input: String) -> Value? {
+    guard let argument = operation.inputs[input] else { return operation.attributes[input] }
+    return argument.value ?? argument.name.flatMap { constants[$0] }
+  }
 
   /// What is known of the bindings of an operation's input.
   public func types(_ argument: Argument) -> [InferredType] {
@@ -81,7 +90,7 @@ public struct ShapeInference {
     }
   }
 
-  /// Infers branches and loops. A loop may change the sizes of what it carries, so its inputs are
+  /// Infers branches and loops; a loop may change the sizes of what it carries, so its inputs are
   /// what the block declares.
   private mutating func inferBlocks(of operation: GraphOperation, _ scope: InferenceScope) {
     enclosing.append(operation.name)

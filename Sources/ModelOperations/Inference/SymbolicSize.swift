@@ -33,7 +33,8 @@ struct SymbolSource {
   mutating func sum(_ left: SymbolicSize, _ right: SymbolicSize) -> SymbolicSize {
     switch (left, right) {
     case (.known(0), let other), (let other, .known(0)): other
-    case (.known(let left), .known(let right)): size(Self.checked(left.addingReportingOverflow(right)))
+    case (.known(let left), .known(let right)):
+      size(Self.checked(left.addingReportingOverflow(right)))
     default: next()
     }
   }
