@@ -38,7 +38,12 @@ let package = Package(
       ]),
     .target(
       name: "ModelPlan",
-      dependencies: ["ModelTensors", "ModelGraph", "ModelOperations", "ModelSpec", "ModelInspection"]),
+      dependencies: [
+        "ModelTensors", "ModelGraph", "ModelOperations", "ModelSpec", "ModelInspection",
+      ],
+      resources: [
+        .embedInCode("Resources/devices.json"), .embedInCode("Resources/calibration.json"),
+      ]),
     .target(
       name: "ModelBundle",
       dependencies: [

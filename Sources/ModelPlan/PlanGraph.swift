@@ -26,6 +26,8 @@ public struct PlanGraph: Sendable {
     public var rank: Int
     /// The largest size of an axis among its inputs and outputs.
     public var largestSize: Int
+    /// The spatial sizes of a convolution's weight; nil for other operations.
+    public var kernel: [Int]?
     /// Why its types could not be inferred; nil where they could.
     public var fault: String?
 
@@ -82,6 +84,11 @@ extension PlanGraph.Node {
     outputs = step.outputs
     enclosing = step.enclosing
     fault = step.fault
+    let weight = step.operation.inputs["weight"].flatMap { inference.types($0).first }
+    let isConvolution = step.operation.type.hasPrefix("conv")
+    kernel = weight?.tensor?.fixedShape.flatMap { shape in
+      isConvolution && shape.count > 2 ? Array(shape.dropFirst(2)) : nil
+    }
     work = OperationWork(step, in: inference) { constants[$0] != nil }
     weights = []
     reads = []

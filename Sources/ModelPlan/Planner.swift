@@ -1,0 +1,173 @@
+import ModelGraph
+import ModelOperations
+
+/// Makes plans of programs.
+public struct Planner: Sendable {
+  /// Which units may run operations.
+  public enum Units: String, Sendable, CaseIterable {
+    case all
+    case cpu
+    case cpuGPU = "cpu-gpu"
+    case cpuNE = "cpu-ne"
+
+    var list: [ComputeUnit] {
+      switch self {
+      case .all: [.cpu, .gpu, .ne]
+      case .cpu: [.cpu]
+      case .cpuGPU: [.cpu, .gpu]
+      case .cpuNE: [.cpu, .ne]
+      }
+    }
+  }
+
+  /// The device.
+  public var device: DeviceCatalog.Choice
+  /// The texts of the sources of figures.
+  public var sources: [String: String]
+  /// The units allowed.
+  public var units = Units.all
+  /// The parameters of the cost model.
+  public var calibration = Calibration.standard
+
+  /// A planner for a device.
+  public init(device: DeviceCatalog.Choice, sources: [String: String] = DeviceCatalog.standard.sources) {
+    self.device = device
+    self.sources = sources
+  }
+
+  /// The plan of a function of a program.
+  ///
+  /// - Parameters:
+  ///   - model: A model of the kind program.
+  ///   - function: The function; nil for the default one.
+  ///   - shapes: Sizes of inputs in place of their defaults.
+  /// - Throws: ``PlanError`` for other kinds, unknown functions and inputs, and sizes that are open.
+  public func plan(
+    _ model: Model, function name: String? = nil, shapes: [String: [Int]] = [:]
+  ) throws(PlanError) -> Plan {
+    let (graph, context, function) = try graph(model, function: name, shapes: shapes)
+    let cost = CostModel(chip: device.chip, calibration: calibration)
+    let placement = Placement(graph, cost, units: allowedUnits, context: context)
+    return PlanBuilder(
+      planner: self, graph: graph, placement: placement, cost: cost, function: function,
+      unknownSizes: graph.nodes.first { $0.work == nil }?.name
+    ).plan
+  }
+
+  /// The units that are allowed and there.
+  var allowedUnits: [ComputeUnit] { units.list.filter { $0 != .ne || device.chip.ne != nil } }
+
+  /// The graph of a function, what the rules see beside its operations, and its name.
+  func graph(
+    _ model: Model, function name: String?, shapes: [String: [Int]]
+  ) throws(PlanError) -> (PlanGraph, PlacementRules.Context, String) {
+    guard let program = model.program else {
+      throw PlanError(
+        .unsupported, "a model of the kind \(model.kind.typeName) has no operations to place")
+    }
+    let (name, function) = try self.function(name, program, model)
+    let flexibility = FlexibleInputs(function, model.description, function: name)
+    let sizes = try flexibility.sizes(shapes)
+    let graph = PlanGraph(function, name: name, shapes: sizes)
+    let open = graph.nodes.first { $0.work == nil }
+    if let open, let input = flexibility.open(sizes) {
+      throw PlanError(
+        .usage, "the sizes of \(open.name) depend on the input \(input), whose shape is open",
+        hint: "give it with --shape \(input)=1,3,224,224")
+    }
+    var context = PlacementRules.Context(
+      generation: device.chip.generation, isPhone: device.chip.isPhone)
+    context.isFlexible = flexibility.isFlexible
+    context.isEnumerated = flexibility.isEnumerated
+    context.modelBytes = graph.uniqueWeights.reduce(0) { $0 + $1.storedBytes }
+    return (graph, context, name)
+  }
+
+  private func function(
+    _ name: String?, _ program: Program, _ model: Model
+  ) throws(PlanError) -> (String, Function) {
+    let standard = model.description?.defaultFunctionName ?? ""
+    let wanted =
+      name ?? (!standard.isEmpty ? standard : program.functions["main"] != nil ? "main" : nil)
+      ?? program.functions.keys.first ?? "main"
+    guard let function = program.functions[wanted] else {
+      throw PlanError(
+        .usage, "the program has no function \"\(wanted)\"",
+        hint: "its functions: \(program.functions.keys.joined(separator: ", "))")
+    }
+    return (wanted, function)
+  }
+}
+
+/// The inputs of a function whose shapes are not fixed.
+struct FlexibleInputs {
+  private var defaults: [String: [Int]] = [:]
+  private var declared: [String: [Int]?] = [:]
+  private(set) var isFlexible = false
+  private(set) var isEnumerated = false
+
+  init(_ function: Function, _ description: ModelDescription?, function name: String) {
+    for input in function.inputs { declared[input.name] = input.type?.tensor?.shape }
+    let own = description?.functions.first { $0.name == name }
+    for feature in own?.inputs ?? description?.inputs ?? [] {
+      switch feature.type?.kind {
+      case .multiArray(let array):
+        switch array.flexibility {
+        case .fixed: continue
+        case .range(let ranges):
+          isFlexible = true
+          defaults[feature.name] =
+            array.shape.isEmpty
+            ? ranges.map { Int(clamping: $0.lowerBound) } : array.shape.map { Int(clamping: $0) }
+        case .enumerated(let shapes):
+          isFlexible = true
+          isEnumerated = true
+          let shape = array.shape.isEmpty ? shapes.first?.sizes ?? [] : array.shape
+          defaults[feature.name] = shape.map { Int(clamping: $0) }
+        }
+      case .image(let image) where image.flexibility != .fixed:
+        isFlexible = true
+        guard let type = function.inputs.first(where: { $0.name == feature.name })?.type?.tensor
+        else { continue }
+        var shape = type.dimensions.map { $0.size ?? 1 }
+        if shape.count >= 2 {
+          shape[shape.count - 2] = Int(clamping: image.height)
+          shape[shape.count - 1] = Int(clamping: image.width)
+        }
+        defaults[feature.name] = shape
+      default: continue
+      }
+    }
+  }
+
+  /// The sizes of inputs: those given, else the defaults of flexible ones.
+  func sizes(_ given: [String: [Int]]) throws(PlanError) -> [String: [Int]] {
+    for (name, shape) in given.sorted(by: { $0.key < $1.key }) {
+      guard let type = declared[name] else {
+        throw PlanError(
+          .usage, "there is no input \"\(name)\"",
+          hint: "inputs: \(declared.keys.sorted().joined(separator: ", "))")
+      }
+      if let fixed = type, defaults[name] == nil, fixed != shape {
+        throw PlanError(.usage, "the input \(name) has the shape \(fixed), not \(shape)")
+      }
+      if let standard = defaults[name], standard.count != shape.count {
+        throw PlanError(.usage, "the input \(name) has rank \(standard.count), not \(shape.count)")
+      }
+    }
+    return defaults.merging(given) { $1 }
+  }
+
+  /// An input whose sizes are not known.
+  func open(_ sizes: [String: [Int]]) -> String? {
+    declared.filter { $0.value == nil && sizes[$0.key] == nil }.keys.sorted().first
+  }
+}
+
+extension PlanGraph {
+  /// The constants of all operations, each once.
+  var uniqueWeights: [PlanWeight] {
+    var seen: Set<String> = []
+    return nodes.flatMap(\.weights).filter { $0.name.isEmpty || seen.insert($0.name).inserted }
+  }
+}
