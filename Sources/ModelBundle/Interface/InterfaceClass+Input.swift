@@ -57,8 +57,8 @@ extension InterfaceClass {
         let arguments = features.map { feature in
           if feature.scalar == nil { return feature.argument }
           return feature.isOptional
-            ? "\(feature.spelled): \(feature.spelled).map { content in MLMultiArray(content) }"
-            : "\(feature.spelled): MLMultiArray(\(feature.spelled))"
+            ? "\(feature.identifier): \(feature.spelled).map { content in MLMultiArray(content) }"
+            : "\(feature.identifier): MLMultiArray(\(feature.spelled))"
         }
         source.line("self.init(\(arguments.joined(separator: ", ")))")
       }
@@ -80,9 +80,9 @@ extension InterfaceClass {
       let arguments = features.map { feature in
         guard let value = feature.conversion(label) else { return feature.argument }
         return feature.isOptional
-          ? "\(feature.spelled): try \(feature.spelled).map { content in "
+          ? "\(feature.identifier): try \(feature.spelled).map { content in "
             + "try \(feature.conversion(label, of: "content") ?? value) }"
-          : "\(feature.spelled): try \(value)"
+          : "\(feature.identifier): try \(value)"
       }
       source.line()
       source.attribute(attribute)

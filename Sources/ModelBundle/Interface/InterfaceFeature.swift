@@ -31,8 +31,8 @@ struct InterfaceFeature {
   var type: String { plainType + (isOptional ? "?" : "") }
   /// The parameter of an initializer.
   var parameter: String { "\(spelled): \(type)" + (isOptional ? " = nil" : "") }
-  /// The argument that hands the parameter on.
-  var argument: String { "\(spelled): \(spelled)" }
+  /// The argument that hands the parameter on; a label needs no backticks.
+  var argument: String { "\(identifier): \(spelled)" }
 
   private var plainType: String {
     switch kind {

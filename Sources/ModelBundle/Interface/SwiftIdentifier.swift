@@ -32,20 +32,21 @@ enum SwiftIdentifier {
     identifier.prefix(1).uppercased() + identifier.dropFirst()
   }
 
-  private static let keywords: Set<String> = [
+  /// Words of the language; members take them in backticks, types with an underscore behind.
+  static let keywords: Set<String> = [
     "any", "as", "associatedtype", "async", "await", "borrowing", "break", "case", "catch", "class",
     "consume", "consuming", "continue", "copy", "default", "defer", "deinit", "didSet", "discard",
     "do", "each", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "final",
-    "for", "func", "get", "guard", "if", "import", "in", "inout", "internal", "is", "isolated",
-    "lazy", "let", "macro", "mutating", "nil", "nonisolated", "open", "operator", "package",
+    "for", "func", "get", "guard", "if", "import", "in", "internal", "is", "isolated",
+    "lazy", "macro", "mutating", "nil", "nonisolated", "open", "operator", "package",
     "precedencegroup", "private", "protocol", "public", "repeat", "rethrows", "return", "sending",
     "set", "some", "static", "struct", "subscript", "super", "switch", "then", "throw", "throws",
-    "true", "try", "typealias", "unowned", "unsafe", "var", "weak", "where", "while", "willSet",
+    "true", "try", "typealias", "unowned", "unsafe", "weak", "where", "while", "willSet",
     "yield",
   ]
 
-  /// Names that mean something else in an interface: types, modules, constants, and what no
-  /// declaration may be called.
+  /// Names that mean something else in an interface: types, modules, constants, and words that
+  /// backticks do not make a name or a label.
   static let reserved: Set<String> = [
     "Any", "AnyHashable", "AnyObject", "Array", "Bool", "Bundle", "CGImage", "CVPixelBuffer",
     "CoreGraphics", "CoreML", "CoreVideo", "Data", "Dictionary", "Double", "Error", "Float",
@@ -53,7 +54,8 @@ enum SwiftIdentifier {
     "MLBatchProvider", "MLDictionaryFeatureProvider", "MLFeatureProvider", "MLFeatureValue",
     "MLModel", "MLModelConfiguration", "MLMultiArray", "MLPredictionOptions", "MLSequence",
     "MLShapedArray", "MLState", "NSNumber", "NSObject", "Never", "Optional", "Protocol", "Result",
-    "Self", "Set", "String", "Swift", "Type", "URL", "Void", "dynamicType", "init", "self", "type",
+    "Self", "Set", "String", "Swift", "Type", "URL", "Void", "dynamicType", "init", "inout", "let",
+    "self", "type", "var",
     ImageType.bgra, ImageType.gray, ImageType.gray16Half,
   ]
 

@@ -50,7 +50,8 @@ struct InterfacePlan {
   let classes: [InterfaceClass]
 
   init(_ model: Model, _ description: ModelDescription, name: String) throws {
-    var types = SwiftScope(reserved: SwiftIdentifier.reserved)
+    var types = SwiftScope(
+      reserved: SwiftIdentifier.reserved.union(SwiftIdentifier.keywords))
     let endings = ["Input", "Output", "TrainingInput"]
     let className = types.take(SwiftIdentifier.typeName(name), endings: endings)
     var parts: [(name: String, function: FunctionDescription, isNamed: Bool)] = []
