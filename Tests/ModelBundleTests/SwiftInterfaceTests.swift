@@ -64,6 +64,9 @@ import Testing
         lines(text, of: "MInput")
           .contains("convenience init(x: MLShapedArray<\(name)>) {"))
       #expect(
+        lines(text, of: "M")
+          .contains("func prediction(x: MLShapedArray<\(name)>) throws -> MOutput {"))
+      #expect(
         lines(text, of: "MOutput").contains("var xShapedArray: MLShapedArray<\(name)> {"))
       #expect(text.contains("#if") == (type == .float16))
     }
@@ -125,6 +128,7 @@ import Testing
       let text = try SwiftInterface(model, name: name).source
       #expect(text == (try SwiftInterface(model, name: name).source))
       #expect(text.contains("using state") == ["🙂", "functions"].contains(name), "\(name)")
+      #expect(text.contains("func predictions(inputs:") == (name != "🙂"), "\(name)")
       #expect(text.contains("TrainingInput") == (name == "training"), "\(name)")
       guard name == "functions" else { continue }
       let classes = text.split(separator: "\n").filter { $0.hasPrefix("class ") }
@@ -138,6 +142,11 @@ import Testing
         ])
       #expect(
         lines(text, of: "functions_decode").contains("static let functionName = \"decode\""))
+      #expect(
+        lines(text, of: "functions_decode")
+          .contains("func makeState() -> functions_decodeState {"))
+      #expect(text.contains("final class functions_decodeState {"))
+      #expect(text.contains("case kv = \"kv\""))
       #expect(
         lines(text, of: "functions_deco_de")
           .contains(#"static let functionName = "deco\"de""#))

@@ -85,7 +85,9 @@ public enum InterfaceModels {
     var model = model(
       [feature("state", array(.float16)), feature("using", .int64)],
       [feature("y", array(.float32))], version: 9)
-    model.description?.states = [feature("kv", .state(nil))]
+    model.description?.states = (["kv", "allCases", "rawValue", "hashValue"] + names).map {
+      feature($0, .state(nil))
+    }
     return model
   }
 

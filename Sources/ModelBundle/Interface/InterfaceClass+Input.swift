@@ -39,21 +39,11 @@ extension InterfaceClass {
 
   /// The initializer that takes shaped arrays.
   private func writeArrays(_ features: [InterfaceFeature], to source: inout SwiftSource) {
-    let scalars = features.compactMap(\.scalar)
-    if scalars.isEmpty { return }
-    // Without an array that must be given, a call without arguments would have two meanings.
-    let hasDefaults = features.contains { $0.scalar != nil && !$0.isOptional }
+    guard let shaped = ShapedParameters(features) else { return }
     source.line()
-    source.conditional(scalars.lazy.compactMap(\.condition).first) { source in
-      source.attribute(
-        availability.attribute(
-          ofMember: scalars.reduce(.concurrency) { $0.joined($1.availability) }))
-      let parameters = features.map { feature in
-        guard let scalar = feature.scalar else { return feature.parameter }
-        let end = feature.isOptional ? hasDefaults ? "? = nil" : "?" : ""
-        return "\(feature.spelled): MLShapedArray<\(scalar.name)>\(end)"
-      }
-      source.block("convenience init(\(parameters.joined(separator: ", ")))") { source in
+    source.conditional(shaped.condition) { source in
+      source.attribute(availability.attribute(ofMember: shaped.availability))
+      source.block("convenience init(\(shaped.list.joined(separator: ", ")))") { source in
         let arguments = features.map { feature in
           if feature.scalar == nil { return feature.argument }
           return feature.isOptional
@@ -101,6 +91,29 @@ extension InterfaceClass {
           source.line("self.\(image.spelled) = try \(value)")
         }
       }
+    }
+  }
+}
+
+/// Parameters for features whose arrays are given as shaped arrays.
+struct ShapedParameters {
+  let list: [String]
+  let availability: InterfaceAvailability
+  /// The condition of compilation under which all their types exist.
+  let condition: String?
+
+  /// The parameters, or nil where no feature is an array.
+  init?(_ features: [InterfaceFeature]) {
+    let scalars = features.compactMap(\.scalar)
+    if scalars.isEmpty { return nil }
+    availability = scalars.reduce(.concurrency) { $0.joined($1.availability) }
+    condition = scalars.lazy.compactMap(\.condition).first
+    // Without an array that must be given, a call without arguments would have two meanings.
+    let hasDefaults = features.contains { $0.scalar != nil && !$0.isOptional }
+    list = features.map { feature in
+      guard let scalar = feature.scalar else { return feature.parameter }
+      let end = feature.isOptional ? hasDefaults ? "? = nil" : "?" : ""
+      return "\(feature.spelled): MLShapedArray<\(scalar.name)>\(end)"
     }
   }
 }

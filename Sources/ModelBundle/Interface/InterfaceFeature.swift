@@ -8,7 +8,8 @@ struct InterfaceFeature {
   let identifier: String
   let isOptional: Bool
   let kind: FeatureType.Kind
-  private let summary: String
+  /// What the author says.
+  let summary: String
 
   /// The features of a class, named in its scope; one that repeats a name is left out.
   static func named(

@@ -52,7 +52,7 @@ struct InterfacePlan {
   init(_ model: Model, _ description: ModelDescription, name: String) throws {
     var types = SwiftScope(
       reserved: SwiftIdentifier.reserved.union(SwiftIdentifier.keywords))
-    let endings = ["Input", "Output", "TrainingInput"]
+    let endings = ["Input", "Output", "State", "TrainingInput"]
     let className = types.take(SwiftIdentifier.typeName(name), endings: endings)
     var parts: [(name: String, function: FunctionDescription, isNamed: Bool)] = []
     if description.functions.isEmpty {
@@ -118,7 +118,7 @@ struct InterfaceClass {
   let inputs: [InterfaceFeature]
   let outputs: [InterfaceFeature]
   let trainingInputs: [InterfaceFeature]
-  let hasStates: Bool
+  let states: [InterfaceFeature]
   let labels: ClassLabels?
   let metadata: Metadata?
   let availability: InterfaceAvailability
@@ -141,7 +141,9 @@ struct InterfaceClass {
     inputs = named(function.inputs)
     outputs = named(function.outputs)
     self.trainingInputs = named(trainingInputs)
-    hasStates = !function.states.isEmpty
+    var cases = SwiftScope(
+      reserved: reserved.union(["AllCases", "Name", "RawValue", "allCases", "rawValue"]))
+    states = InterfaceFeature.named(function.states, in: &cases)
     self.labels = labels
     self.metadata = metadata
     self.availability = availability
@@ -150,6 +152,7 @@ struct InterfaceClass {
 
   var inputName: String { name + "Input" }
   var outputName: String { name + "Output" }
+  var stateName: String { name + "State" }
 
   func write(to source: inout SwiftSource) {
     writeInput(inputName, inputs, title: "The inputs of \(name).", to: &source)
@@ -159,6 +162,7 @@ struct InterfaceClass {
         to: &source)
     }
     writeOutput(to: &source)
+    if !states.isEmpty { writeState(to: &source) }
     writeModel(to: &source)
   }
 }

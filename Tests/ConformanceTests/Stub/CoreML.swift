@@ -136,7 +136,13 @@ public struct MLShapedArray<Scalar: MLShapedArrayScalar>: MLShapedArrayProtocol 
 }
 
 /// As in Core ML.
-open class MLState: NSObject {}
+open class MLState: NSObject {
+  /// Calls the closure with the array of a state.
+  public func withMultiArray<R>(
+    for stateName: String, _ body: (MLMultiArray) throws -> R
+  ) rethrows -> R { try body(MLMultiArray()) }
+}
+
 /// As in Core ML.
 open class MLPredictionOptions: NSObject {}
 
