@@ -1,6 +1,5 @@
 import ModelBundle
 import ModelFiles
-import ModelSpec
 
 /// The Swift interface of a model.
 enum GenerateCommand: Command {
@@ -27,8 +26,7 @@ enum GenerateCommand: Command {
     } else if arguments.has("force") {
       throw UsageError("--force replaces FILE.swift", hint: "name it with -o")
     }
-    let (loaded, _) = try LoadedModel.open(path: path, readingWeights: false)
-    let interface = try SwiftInterface(loaded.model, name: ModelName.stem(of: path))
+    let interface = try SwiftInterface(path: path)
     if let output {
       try AtomicFile.write(
         Array(interface.source.utf8), to: output, force: arguments.has("force"))

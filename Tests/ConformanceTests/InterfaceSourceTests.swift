@@ -8,18 +8,13 @@ import Testing
 @Suite(
   .enabled(if: SwiftCompiler.path != nil, Comment(rawValue: SwiftCompiler.absence)), .serialized)
 struct InterfaceSourceTests {
-  private static func interface(of path: String) throws -> SwiftInterface {
-    let (loaded, _) = try LoadedModel.open(path: path, readingWeights: false)
-    return try SwiftInterface(loaded.model, name: ModelName.stem(of: path))
-  }
-
   @Test(.enabled(if: !MILTextTests.models.isEmpty, Comment(rawValue: TestData.absence)))
   func everyInterfaceParses() throws {
     let folder = try TestFolder()
     var files: [String] = []
     for path in MILTextTests.models {
       let name = "m\(files.count).swift"
-      try folder.write(name, Array(Self.interface(of: path).source.utf8))
+      try folder.write(name, Array(SwiftInterface(path: path).source.utf8))
       files.append(name)
     }
     let complaint = try SwiftCompiler.complaint(
@@ -42,7 +37,7 @@ struct InterfaceSourceTests {
       files.append("m\(files.count).swift")
       try folder.write(files[files.count - 1], Array(interface.source.utf8))
     }
-    for path in Self.choice { try add(Self.interface(of: path)) }
+    for path in Self.choice { try add(SwiftInterface(path: path)) }
     for (name, model) in InterfaceModels.hard { try add(SwiftInterface(model, name: name)) }
     try folder.copy("\(TestData.package)/Tests/ConformanceTests/Stub/CoreML.swift", as: "Stub.txt")
     try folder.write("CoreML.swift", folder.bytes("Stub.txt"))

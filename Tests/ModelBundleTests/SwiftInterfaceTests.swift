@@ -165,13 +165,12 @@ import Testing
   func bundlesHaveTheInterfaceOfTheirModels(_ name: String) throws {
     let path = "\(TestData.package)/\(name)"
     let folder = try TestFolder()
-    let output = try AtomicFolder(output: folder("b.mlmodelc"), force: false)
+    let bundle = folder("\(ModelName.stem(of: path)).mlmodelc")
+    let output = try AtomicFolder(output: bundle, force: false)
     _ = try BundleCompiler(name: "m").compile(LoadedModel(path: path), into: output.writer)
     try output.commit()
-    let (source, _) = try LoadedModel.open(path: path, readingWeights: false)
-    let (bundle, _) = try LoadedModel.open(path: folder("b.mlmodelc"), readingWeights: false)
-    let expected = try SwiftInterface(source.model, name: "m").source
+    let expected = try SwiftInterface(path: path).source
     #expect(expected.contains("static let classLabels"))
-    #expect(try SwiftInterface(bundle.model, name: "m").source == expected)
+    #expect(try SwiftInterface(path: bundle).source == expected)
   }
 }

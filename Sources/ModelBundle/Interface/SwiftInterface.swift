@@ -1,3 +1,4 @@
+import ModelFiles
 import ModelGraph
 import ModelInspection
 import ModelSpec
@@ -35,6 +36,23 @@ public struct SwiftInterface: Sendable {
     for part in plan.classes { part.write(to: &source) }
     self.source = source.text
     className = plan.classes.first?.name ?? ""
+  }
+}
+
+extension SwiftInterface {
+  /// The interface of the model at `path`, in any form; its weight files need not be there.
+  ///
+  /// - Throws: As ``init(_:name:)`` does, and `FileError`.
+  public init(path: String) throws {
+    let container = try ModelContainer.open(path: path, readingWeights: false)
+    let model: Model
+    if container.contents == .compiled {
+      model = try CompiledModel(container, resolvingWeights: false).model
+    } else {
+      model = try ModelDecoder(weights: UnopenedWeights()).decode(
+        container.specification.bytes, path: container.specification.path)
+    }
+    try self.init(model, name: ModelName.stem(of: path))
   }
 }
 
