@@ -80,7 +80,8 @@ let package = Package(
     .testTarget(name: "ModelBundleTests", dependencies: ["ModelBundle", "TestSupport"]),
     .testTarget(
       name: "ModelCacheTests", dependencies: ["ModelCache", "ModelToolchain", "TestSupport"]),
-    .testTarget(name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"]),
+    .testTarget(
+      name: "ConformanceTests", dependencies: ["ModelToolchain", "TestSupport"], exclude: ["Stub"]),
     .testTarget(
       name: "CommandLineTests", dependencies: ["ModelToolchain", "mlt", "TestSupport"],
       exclude: ["Cases"]),

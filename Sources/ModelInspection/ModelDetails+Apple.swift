@@ -19,18 +19,14 @@ extension ModelDetails {
     case "textClassifier":
       return try model.withMessage(as: CoreML__Specification__CoreMLModels__TextClassifier.self) {
         let message = $0.pointee
-        let labels = ClassLabels(
-          strings: message.class_labels_case.rawValue == 200 ? message.stringclasslabels : nil)
         return fields(message.revision, message.language, message.modelparameterdata)
-          + labels.fields
+          + message.labels.fields
       }
     case "gazetteer":
       return try model.withMessage(as: CoreML__Specification__CoreMLModels__Gazetteer.self) {
         let message = $0.pointee
-        let labels = ClassLabels(
-          strings: message.class_labels_case.rawValue == 200 ? message.stringclasslabels : nil)
         return fields(message.revision, message.language, message.modelparameterdata)
-          + labels.fields
+          + message.labels.fields
       }
     case "wordTagger":
       return try model.withMessage(as: CoreML__Specification__CoreMLModels__WordTagger.self) {
@@ -150,9 +146,6 @@ extension ModelDetails {
     try model.withMessage(as: CoreML__Specification__NonMaximumSuppression.self) {
       let message = $0.pointee
       let isPickTop = message.suppression_method_case.rawValue == 1
-      let labels = ClassLabels(
-        strings: message.class_labels_case.rawValue == 100 ? message.stringclasslabels : nil,
-        numbers: message.class_labels_case.rawValue == 101 ? message.int64classlabels : nil)
       return [
         ("iou_threshold", .number(message.iouthreshold)),
         ("confidence_threshold", .number(message.confidencethreshold)),
@@ -164,7 +157,7 @@ extension ModelDetails {
         ("confidence_threshold_input", .text(shown(message.confidencethresholdinputfeaturename))),
         ("confidence_output", .text(shown(message.confidenceoutputfeaturename))),
         ("coordinates_output", .text(shown(message.coordinatesoutputfeaturename))),
-      ] + labels.fields
+      ] + message.labels.fields
     }
   }
 

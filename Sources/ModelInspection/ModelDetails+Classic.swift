@@ -25,16 +25,13 @@ extension ModelDetails {
         scalars($0.pointee.n_value, $0.pointee.value)
       }
       let fields = coefficients(rows, offsets: message.n_offset)
-      let labels = ClassLabels(
-        strings: message.class_labels_case.rawValue == 100 ? message.stringclasslabels : nil,
-        numbers: message.class_labels_case.rawValue == 101 ? message.int64classlabels : nil)
       return fields + [
         ("transform", .named(["logit", "probit"], message.postevaluationtransform.rawValue)),
         (
           "class_encoding",
           .named(["reference class", "one vs rest"], message.classencoding.rawValue)
         ),
-      ] + labels.fields
+      ] + message.labels.fields
     }
   }
 
@@ -69,9 +66,6 @@ extension ModelDetails {
         message.n_numberofsupportvectorsperclass, message.numberofsupportvectorsperclass)
       let coefficients = messages(message.n_coefficients, message.coefficients)
         .reduce(0) { $0 + $1.pointee.n_alpha }
-      let labels = ClassLabels(
-        strings: message.class_labels_case.rawValue == 100 ? message.stringclasslabels : nil,
-        numbers: message.class_labels_case.rawValue == 101 ? message.int64classlabels : nil)
       return [kernel(message.kernel)]
         + supports(
           sparse: message.support_vectors_case.rawValue == 3 ? message.sparsesupportvectors : nil,
@@ -80,7 +74,7 @@ extension ModelDetails {
           ("support_vectors_per_class", .integers(perClass.prefix(1000).map { Int($0) })),
           ("coefficients", .integer(coefficients)),
           ("probabilities", .bool(message.n_proba > 0)),
-        ] + labels.fields
+        ] + message.labels.fields
     }
   }
 
@@ -160,17 +154,7 @@ extension ModelDetails {
       case 210: fields.append(("weighting", .text("inverse distance")))
       default: fields.append(("weighting", .none))
       }
-      switch message.class_labels_case.rawValue {
-      case 100:
-        guard let vector = message.stringclasslabels?.pointee else { break }
-        let labels = UnsafeBufferPointer(start: vector.vector, count: vector.n_vector)
-        fields.append(distinct(labels.lazy.map(shown), type: "string", Detail.text))
-      case 101:
-        guard let vector = message.int64classlabels?.pointee else { break }
-        let labels = UnsafeBufferPointer(start: vector.vector, count: vector.n_vector)
-        fields.append(distinct(labels.lazy.map { Int($0) }, type: "int64", Detail.integer))
-      default: break
-      }
+      fields += message.labels.fields
       switch message.default_class_label_case.rawValue {
       case 110: fields.append(("default_label", .text(shown(message.defaultstringlabel))))
       case 111: fields.append(("default_label", .integer(Int(message.defaultint64label))))
@@ -178,23 +162,6 @@ extension ModelDetails {
       }
       return fields
     }
-  }
-
-  /// The classes among the labels of points.
-  private static func distinct<T: Hashable>(
-    _ labels: some Sequence<T>, type: String, _ detail: (T) -> Detail
-  ) -> (key: String, value: Detail) {
-    var classes = Set<T>()
-    var first: [Detail] = []
-    for label in labels where classes.insert(label).inserted && first.count < ClassLabels.limit {
-      first.append(detail(label))
-    }
-    return (
-      "labels",
-      .object([
-        "count": .integer(classes.count), "type": .text(type), "first": .list(first),
-      ])
-    )
   }
 
   static func bayesianProbit(_ model: OpaqueModel) throws -> Fields {

@@ -60,8 +60,7 @@ enum ModelDetails {
 extension Program {
   /// Class labels, the tool that built the program, its documentation.
   fileprivate var details: ModelDetails.Fields {
-    var fields: ModelDetails.Fields = []
-    if let labels = classLabels { fields.append(("labels", labels)) }
+    var fields = functions.lazy.compactMap { $0.value.classLabels }.first.fields
     if case .immediate(let value) = attributes["buildInfo"]?.content,
       case .dictionary(let pairs) = value.kind
     {
@@ -75,45 +74,5 @@ extension Program {
     }
     if !docString.isEmpty { fields.append(("documentation", .text(docString))) }
     return fields
-  }
-
-  /// The labels of the first `classify` operation.
-  private var classLabels: Detail? {
-    for function in functions.values {
-      guard let block = function.activeBlock,
-        let operation = block.operations.first(where: { $0.type == "classify" }),
-        let classes = operation.inputs["classes"]
-      else { continue }
-      let constant = classes.name.flatMap { name in
-        block.operations.first { $0.isConst && $0.outputs.first?.name == name }
-      }
-      guard case .immediate(let value)? = (classes.value ?? constant?.attributes["val"])?.content
-      else { continue }
-      switch value.kind {
-      case .list(let values):
-        return Program.labels(
-          count: values.count, values.prefix(ClassLabels.limit).map(Program.label))
-      case .tensor(.strings(let texts)):
-        return Program.labels(
-          count: texts.count, texts.prefix(ClassLabels.limit).map(Detail.text))
-      case .tensor(.longInts(let numbers)):
-        return Program.labels(
-          count: numbers.count, numbers.prefix(ClassLabels.limit).map { .integer(Int($0)) })
-      default: continue
-      }
-    }
-    return nil
-  }
-
-  private static func label(_ value: Value) -> Detail {
-    if let text = value.stringValue { return .text(text) }
-    return value.intValue.map(Detail.integer) ?? .none
-  }
-
-  private static func labels(count: Int, _ first: [Detail]) -> Detail {
-    let isText = first.contains { $0.text != nil }
-    return .object([
-      "count": .integer(count), "type": .text(isText ? "string" : "int64"), "first": .list(first),
-    ])
   }
 }

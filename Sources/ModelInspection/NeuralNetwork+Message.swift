@@ -27,9 +27,7 @@ extension NeuralNetwork {
             arrayMapping: message.arrayinputshapemapping.rawValue,
             imageMapping: message.imageinputshapemapping.rawValue,
             update: message.updateparams,
-            labels: ClassLabels(
-              strings: message.class_labels_case.rawValue == 100 ? message.stringclasslabels : nil,
-              numbers: message.class_labels_case.rawValue == 101 ? message.int64classlabels : nil)))
+            labels: message.labels))
       }
     case "neuralNetworkRegressor":
       return try withMessage(as: CoreML__Specification__NeuralNetworkRegressor.self) {
@@ -57,41 +55,6 @@ extension NeuralNetwork {
   /// Hands the layers of the outermost network to `body`.
   func withLayers<R>(_ body: ([LayerMessage]) throws -> R) throws -> R {
     try withNetwork { try body($0.layers) }
-  }
-}
-
-/// The class labels of a classifier.
-struct ClassLabels: Sendable, Equatable {
-  /// `string` or `int64`.
-  var type: String
-  var count: Int
-  /// The first few labels.
-  var first: [Detail]
-
-  /// How many labels a report names.
-  static let limit = 10
-
-  /// Labels of either kind, or nil when there are none.
-  init?(
-    strings: UnsafeMutablePointer<CoreML__Specification__StringVector>?,
-    numbers: UnsafeMutablePointer<CoreML__Specification__Int64Vector>? = nil
-  ) {
-    if let vector = strings?.pointee {
-      (type, count) = ("string", vector.n_vector)
-      first = UnsafeBufferPointer(start: vector.vector, count: min(count, ClassLabels.limit))
-        .map { .text(shown($0)) }
-    } else if let vector = numbers?.pointee {
-      (type, count) = ("int64", vector.n_vector)
-      first = UnsafeBufferPointer(start: vector.vector, count: min(count, ClassLabels.limit))
-        .map { .integer(Int($0)) }
-    } else {
-      return nil
-    }
-  }
-
-  /// Number, type and first labels.
-  var detail: Detail {
-    .object(["count": .integer(count), "type": .text(type), "first": .list(first)])
   }
 }
 

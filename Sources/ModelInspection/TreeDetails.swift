@@ -95,12 +95,9 @@ struct TreeDetails {
     }
     return try model.withMessage(as: CoreML__Specification__TreeEnsembleClassifier.self) {
       let message = $0.pointee
-      let labels = ClassLabels(
-        strings: message.class_labels_case.rawValue == 100 ? message.stringclasslabels : nil,
-        numbers: message.class_labels_case.rawValue == 101 ? message.int64classlabels : nil)
       return fields(
         message.treeensemble, transform: message.postevaluationtransform.rawValue)
-        + labels.fields
+        + message.labels.fields
     }
   }
 
@@ -129,11 +126,6 @@ struct TreeDetails {
     }
     return fields
   }
-}
-
-extension ClassLabels? {
-  /// The field `labels`, or nothing.
-  var fields: ModelDetails.Fields { map { [("labels", $0.detail)] } ?? [] }
 }
 
 extension Detail {

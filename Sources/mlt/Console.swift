@@ -22,7 +22,10 @@ struct Console: Sendable {
   }
 
   /// Prints a result to standard output.
-  func print(_ text: String) throws { try write(text + "\n", to: STDOUT_FILENO) }
+  func print(_ text: String) throws { try write(text + "\n") }
+
+  /// Writes a text that ends its own lines to standard output.
+  func write(_ text: String) throws { try write(text, to: STDOUT_FILENO) }
 
   /// Prints the JSON document.
   func print(_ json: JSONValue) throws { try print(json.text) }

@@ -9,7 +9,7 @@ enum Toolchain {
     CompressCommand.self,
     DecompressCommand.self,
     PackCommand.self, UnpackCommand.self, ValidateCommand.self,
-    CompileCommand.self, CacheCommand.self,
+    CompileCommand.self, GenerateCommand.self, CacheCommand.self,
   ]
 
   static var help: String {
