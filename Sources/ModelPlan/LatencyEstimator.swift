@@ -3,47 +3,43 @@ import ModelGraph
 /// The latency of one model on one device for many parameters of the cost model; the graph is built
 /// once.
 public struct LatencyEstimator: Sendable {
-  private let graph: PlanGraph
-  private let context: PlacementRules.Context
-  private let chip: Chip
-  private let units: [ComputeUnit]
+  private let placement: Placement
 
   /// Builds the graph of the model's default function.
   ///
   /// - Throws: ``PlanError`` for models that have no plan.
   public init(_ model: Model, device: DeviceCatalog.Choice) throws(PlanError) {
     let planner = Planner(device: device)
-    (graph, context, _) = try planner.graph(model, function: nil, shapes: [:])
-    chip = device.chip
-    units = planner.allowedUnits
+    let (graph, context, _) = try planner.graph(model, function: nil, shapes: [:])
+    let cost = CostModel(chip: device.chip, calibration: .standard)
+    placement = Placement(graph, cost, units: planner.allowedUnits, context: context)
   }
 
   /// The estimated latency in milliseconds.
   public func latency(_ calibration: Calibration) -> Double {
-    let cost = CostModel(chip: chip, calibration: calibration)
-    let placement = Placement(graph, cost, units: units, context: context)
-    return PlanTimes(graph, placement, cost).latency
+    var placement = placement
+    placement.model = CostModel(chip: placement.model.chip, calibration: calibration)
+    return PlanTimes(placement).latency
   }
 }
 
 /// The units, times and changes of unit of a placement.
-struct PlanTimes {
-  let fused: [Bool]
+struct PlanTimes: Sendable {
   let units: [ComputeUnit]
   let estimates: [CostModel.Estimate?]
   let transfers: [Plan.Transfer]
   /// The sum of all, the start of the first unit included.
   let latency: Double
 
-  init(_ graph: PlanGraph, _ placement: Placement, _ cost: CostModel) {
-    let fused = placement.fused()
-    let units = placement.assign(fused)
-    self.fused = fused
+  init(_ placement: Placement) {
+    let units = placement.assign()
+    let nodes = placement.graph.nodes
     self.units = units
-    estimates = graph.nodes.indices.map {
-      cost.estimate(graph.nodes[$0], on: units[$0], isFused: fused[$0])
+    estimates = nodes.indices.map {
+      placement.model.estimate(nodes[$0], on: units[$0], isFused: placement.isFused[$0])
     }
-    transfers = PlanTimes.transfers(graph, placement, units)
+    let isUniform = units.allSatisfy { $0 == units.first }
+    transfers = isUniform ? [] : PlanTimes.transfers(placement, units)
     latency =
       estimates.reduce(0) { $0 + ($1?.milliseconds ?? 0) }
       + (units.first.map(placement.dispatch) ?? 0)
@@ -52,8 +48,9 @@ struct PlanTimes {
 
   /// Changes of unit between operations in turn, with what the later one reads from elsewhere.
   private static func transfers(
-    _ graph: PlanGraph, _ placement: Placement, _ units: [ComputeUnit]
+    _ placement: Placement, _ units: [ComputeUnit]
   ) -> [Plan.Transfer] {
+    let graph = placement.graph
     var homes: [String: ComputeUnit] = [:]
     var sizes: [String: Double] = [:]
     var transfers: [Plan.Transfer] = []

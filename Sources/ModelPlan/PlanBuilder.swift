@@ -12,7 +12,7 @@ struct PlanBuilder {
   let unknownSizes: String?
 
   var plan: Plan {
-    let times = PlanTimes(graph, placement, cost)
+    let times = PlanTimes(placement)
     let units = times.units
     var operations = graph.nodes.indices.map { operation($0, times) }
     let total = operations.reduce(0) { $0 + $1.milliseconds }
@@ -39,10 +39,10 @@ struct PlanBuilder {
     let reason = self.reason(index, unit)
     return Plan.Operation(
       name: (node.enclosing + [node.name]).joined(separator: "/"), type: node.operation.type,
-      preferred: unit, supported: placement.supported(index), cost: 0,
+      preferred: unit, supported: placement.supported[index], cost: 0,
       milliseconds: estimate?.milliseconds ?? 0, multiplyAdds: node.work?.multiplyAdds ?? 0,
       bytesRead: estimate?.bytesRead ?? 0, bytesWritten: estimate?.bytesWritten ?? 0,
-      bound: times.fused[index] ? "fused" : estimate?.bound.rawValue ?? "unknown", reason: reason.text,
+      bound: placement.isFused[index] ? "fused" : estimate?.bound.rawValue ?? "unknown", reason: reason.text,
       source: reason.source, confidence: reason.confidence, rule: obstacle?.name)
   }
 
