@@ -80,6 +80,26 @@ double mlt_encode_rows32(int level, const uint32_t *data, size_t rows, size_t st
                          mlt_affine_row affine, int options, const uint8_t *zero,
                          uint8_t *codes);
 
+// The search for a scale of little error for sixteen groups at once, one per lane.
+enum {
+  MLT_SEARCH_LANES = 16,
+  MLT_SEARCH_SEEDS = 4,  // how many of the best scales are refined by least squares
+};
+typedef struct {
+  const float *shares;  // the scales to try, as shares of that of the full range
+  size_t count;
+  int low, high, zero;  // the codes, and the zero point of symmetric schemes
+  float half_steps;     // steps of the greatest magnitude of symmetric schemes
+  int affine;           // whether zero points are searched
+  int half;             // whether scales and decoded values are halves
+} mlt_scale_search;
+// Sixteen rows of n values to n vectors of sixteen.
+void mlt_transpose_lanes(int level, const float *rows, size_t n, float *tile);
+// `least` and `most` are those of each lane's n values; a lane of zeros gets the scale 0.
+void mlt_search_lanes(int level, const float *tile, size_t n, const float *least,
+                      const float *most, const mlt_scale_search *how, float *scales,
+                      int32_t *zeros);
+
 // Asks for `count` bytes to be brought into the second-level cache, in order.
 void mlt_prefetch(const void *data, size_t count);
 
