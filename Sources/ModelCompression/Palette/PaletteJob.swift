@@ -105,8 +105,7 @@ struct PaletteJob: Sendable {
 
   func palettizer(
     _ tables: PaletteTables, layout: GroupLayout, shape: [Int], sums: ErrorSums?,
-    quantized: QuantizedPaletteTable? = nil, indexShape: [Int]? = nil, scales: [Float]? = nil,
-    commonTables: [Float]? = nil, vectorFactor: Float = 1
+    quantized: QuantizedPaletteTable? = nil, indexShape: [Int]? = nil, vectorFactor: Float = 1
   ) throws -> Palettizer {
     guard let indexType = ElementType.unsigned(bits: tables.bits) else {
       throw TensorError.malformed("\(tables.bits) bits per index")
@@ -116,7 +115,7 @@ struct PaletteJob: Sendable {
       source: source, settings: settings, mask: mask, bits: tables.bits, indexType: indexType,
       indexShape: kept.last.map { [$0] } ?? indexShape ?? source.shape,
       tableShape: shape + [1 << tables.bits, tables.vectorSize], tables: tables.bytes,
-      quantizedTable: quantized, scales: scales, commonTables: commonTables, level: level,
+      quantizedTable: quantized, level: level,
       layout: layout, coded: tables, sums: sums, vectorFactor: vectorFactor, keptBefore: kept)
   }
 
