@@ -16,8 +16,9 @@ public struct PalettizePass: CompressionPass {
   public var settings: PaletteSettings
   /// What shares a scale or a table.
   public var granularity: PalettizationGranularity
-  /// Whether every output channel gets a scale. Core ML takes it as a part of a table per channel,
-  /// which is chosen freely then.
+  /// Whether every output channel gets a scale.
+  ///
+  /// Core ML takes it as a part of a table per channel, which is chosen freely then.
   public var hasChannelScale: Bool
   /// The axis of the channels; nil for that of the consumers.
   public var channelAxis: Int?

@@ -237,16 +237,19 @@ typedef struct {
 mlt_masked_sums mlt_masked_sums16(int level, const uint16_t *data, const uint8_t *mask, size_t n);
 mlt_masked_sums mlt_masked_sums32(int level, const uint32_t *data, const uint8_t *mask, size_t n);
 
-// Singles by the upper 16 bits of their order keys: counts; counts and sums of the lower 16 bits
-// in bins of 2^shift keys, those of an upper half from `first` on; the keys in bins that are open.
+// Singles by the upper 16 bits of their order keys, whose least and greatest are merged.
 void mlt_histogram_keys32(const uint32_t *data, size_t n, uint32_t *bins, uint32_t *least,
                           uint32_t *most);
-void mlt_fill_bins32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
-                     uint32_t *counts, uint64_t *sums);
-size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
-                       const uint8_t *open, uint32_t *keys);
+// Singles in bins of 2^shift keys, those of an upper half from `first` on, as `plan` says for each:
+// first << 5 | shift. A bin holds the sum of the lower halves and, from bit 40 on, the count of less
+// than 2^24 values; flushing adds it to counts and sums and clears it.
+void mlt_fill_bins32(const uint32_t *data, size_t n, const uint32_t *plan, uint64_t *bins);
+void mlt_flush_bins32(uint64_t *bins, size_t n, uint32_t *counts, uint64_t *sums);
+// The keys in bins that are open; `keys` has room for n + 1.
+size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *plan, const uint8_t *open,
+                       uint32_t *keys);
 // The error of singles that decode to the table's entries of their codes.
-mlt_masked_sums mlt_code_sums32(const uint32_t *data, const uint8_t *codes, size_t n,
+mlt_masked_sums mlt_code_sums32(int level, const uint32_t *data, const uint8_t *codes, size_t n,
                                 const float *table);
 
 // Adds bins to others.
