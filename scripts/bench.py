@@ -5,7 +5,8 @@ timing. mlt's time ends before the final fsync, which has a column of its own; `
 Memory is the peak resident size of the process, mapped pages included.
 
 Environment: SIZE (megabytes of weights, 1000), BENCH_DIR (keeps the models there), STRICT=1 (exit
-code 1 when a limit is exceeded), PEER=1 (coremltools once; all figures to docs/benchmarks.md).
+code 1 when a limit is exceeded), PEER=1 (coremltools once; all figures to docs/benchmarks.md),
+SIZES (several numbers: only how time and memory grow with the size, the best of three).
 """
 
 import argparse
@@ -27,11 +28,14 @@ TABLE_MEMORY_LIMIT = 200e6
 
 # Job, command, at most so many times `cp -r`.
 GROUPS = ["--granularity", "channel-group", "--group-size", "16"]
+BLOCKS = ["quantize", "--bits", "4", "--granularity", "block", "--scale-search", "mse"]
 JOBS = [
     ("palettize 4 bits per tensor", ["palettize"], 2),
     ("palettize 8 bits per tensor", ["palettize", "--nbits", "8"], 2.5),
     ("palettize 4 bits, groups of 16", ["palettize", *GROUPS], 12),
     ("prune 75 %", ["prune", "--sparsity", "0.75"], 2),
+    ("quantize 4 bits, blocks, mse", BLOCKS, 12),
+    ("quantize 4 bits, affine blocks, mse", [*BLOCKS, "--mode", "affine"], 16),
 ]
 # fp32 may take so many times the time per byte of fp16.
 SINGLE_LIMIT = 3
@@ -226,6 +230,29 @@ def measure_tables(mlt, model, single, large, place, table):
         )
 
 
+GROWING = [("palettize 4 bits per tensor", ["palettize"]), ("quantize 8 bits per channel", ["quantize"])]
+
+
+def growth(mlt, generate, place, sizes):
+    """Lines of a table of seconds, seconds per GB and memory by size."""
+    yield "| job | MB | seconds | per GB | fsync | peak MB |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    out = os.path.join(place, "out.mlpackage")
+    for job, words in GROWING:
+        for size in sizes:
+            model = generated(generate, size, place)
+            runs = []
+            for _ in range(4):
+                remove(out)
+                runs.append(Run([mlt, *words, model, "-o", out, "--json", "--quiet"]))
+            remove(out)
+            run = min(runs[1:], key=lambda run: run.seconds - run.synchronize)
+            seconds = run.seconds - run.synchronize
+            cells = [job, size, f"{seconds:.2f}", f"{seconds / size_of(model) * 1e9:.2f}"]
+            cells += [f"{run.synchronize:.2f}", f"{max(run.peak for run in runs) / 1e6:.0f}"]
+            yield "| " + " | ".join(map(str, cells)) + " |"
+
+
 def size_of(package):
     """Bytes of all files."""
     return sum(
@@ -275,8 +302,13 @@ def main():
     peer = os.environ.get("PEER") == "1"
     place = kept or tempfile.mkdtemp(prefix="bench-", dir=os.path.join(ROOT, ".build"))
     os.makedirs(place, exist_ok=True)
+    sizes = [int(size) for size in os.environ.get("SIZES", "").split()]
     table = Table()
     try:
+        if sizes:
+            for line in growth(mlt, generate, place, sizes):
+                print(line, flush=True)
+            return 0
         free = shutil.disk_usage(place).free
         model = generated(generate, size, place)
         # Both models and the output of the large one at the same time.
