@@ -329,13 +329,13 @@ error mlt has; negative means more. Chains that start with pruning are measured 
 weights. `–`: coremltools cannot do it for the model's version. Bytes are those of data, tables,
 scales, offsets and masks.
 
-The levels of uniform tables are given by the least and the greatest value; how they round in
-float16 is luck, on either side. With a scale per channel either stores a table per scale. Those of
-mlt lie along the output channels; coremltools' lie along the other axes, which takes two to three
-times the bytes for convolutions. "lut4, true scale per channel" compares with a peer made of
-coremltools' parts: weights divided by the greatest magnitude of their output channel, its k-means, one
-table; stored in the same form, hence in the same bytes. "lut4, table per channel" is what both can do
-without scales, for the weights that take equal bytes.
+With a scale per channel either stores a table per scale. Those of mlt lie along the output channels;
+coremltools' lie along the other axes, which takes two to three times the bytes for convolutions. "lut4,
+true scale per channel" compares with a peer made of coremltools' parts: weights divided by the greatest
+magnitude of their output channel, its k-means, one table; stored in the same form, hence in the same
+bytes. What either scale gains depends on how much the channels differ: little in `transformer`, whose
+channels are all alike. "lut4, table per channel" is what both can do without scales, for the weights that
+take equal bytes.
 
 `transformer` is the model of `make bench`, here for iOS 18 and of {size} MB of weights; vectors are left out, which take
 coremltools hours.
