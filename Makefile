@@ -52,9 +52,9 @@ conformance: build $(ORACLE) ## compare with coremltools (ARGS=--quick for a sub
 compare: build $(ORACLE) ## errors and bytes beside coremltools', into docs/comparison.md (SIZE=100 MB)
 	SIZE=$(COMPARE_SIZE) $(PYTHON) scripts/compare.py --mlt $(BIN)/mlt --generate $(BIN)/mlt-generate
 
-bench: build ## times against cp -r (SIZE=1000 MB, BENCH_DIR, STRICT=1, PEER=1)
+bench: build ## times against cp -r (SIZE=1000 MB, BENCH_DIR, STRICT=1, PEER=1, SIZES="1000 4000")
 	@if [ -n "$(PEER)" ]; then $(MAKE) $(ORACLE); fi
-	SIZE=$(SIZE) STRICT=$(STRICT) PEER=$(PEER) BENCH_DIR=$(BENCH_DIR) \
+	SIZE=$(SIZE) SIZES="$(SIZES)" STRICT=$(STRICT) PEER=$(PEER) BENCH_DIR=$(BENCH_DIR) \
 		python3 scripts/bench.py --mlt $(BIN)/mlt --generate $(BIN)/mlt-generate
 
 $(ORACLE): scripts/requirements.txt

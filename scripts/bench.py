@@ -5,7 +5,8 @@ timing. mlt's time ends before the final fsync, which has a column of its own; `
 Memory is the peak resident size of the process, mapped pages included.
 
 Environment: SIZE (megabytes of weights, 1000), BENCH_DIR (keeps the models there), STRICT=1 (exit
-code 1 when a limit is exceeded), PEER=1 (coremltools once; all figures to docs/benchmarks.md).
+code 1 when a limit is exceeded), PEER=1 (coremltools once; all figures to docs/benchmarks.md),
+SIZES (several numbers: only how time and memory grow with the size, the best of three).
 """
 
 import argparse
@@ -27,11 +28,14 @@ TABLE_MEMORY_LIMIT = 200e6
 
 # Job, command, at most so many times `cp -r`.
 GROUPS = ["--granularity", "channel-group", "--group-size", "16"]
+BLOCKS = ["quantize", "--bits", "4", "--granularity", "block", "--scale-search", "mse"]
 JOBS = [
     ("palettize 4 bits per tensor", ["palettize"], 2),
     ("palettize 8 bits per tensor", ["palettize", "--nbits", "8"], 2.5),
     ("palettize 4 bits, groups of 16", ["palettize", *GROUPS], 12),
     ("prune 75 %", ["prune", "--sparsity", "0.75"], 2),
+    ("quantize 4 bits, blocks, mse", BLOCKS, 14),
+    ("quantize 4 bits, affine blocks, mse", [*BLOCKS, "--mode", "affine"], 20),
 ]
 # fp32 may take so many times the time per byte of fp16.
 SINGLE_LIMIT = 3
@@ -54,6 +58,7 @@ class Run:
             output.seek(0)
             self.output = output.read().decode()
         self.peak = usage.ru_maxrss * 1024
+        self.processor = usage.ru_utime + usage.ru_stime
         if process.returncode != 0:
             sys.exit(f"bench: {' '.join(words)} ended with {process.returncode}")
 
@@ -68,13 +73,14 @@ def remove(path):
     os.sync()
 
 
-def interleaved(model, place, words):
-    """Five runs of `words` and five copies in turn, after one of each."""
+def interleaved(model, place, words, beside=None):
+    """Five runs of `words` and five copies, or other runs, in turn, after one of each."""
     copy, out = os.path.join(place, "copy.mlpackage"), os.path.join(place, "out.mlpackage")
     copies, runs = [], []
     for _ in range(ROUNDS + 1):
         remove(copy)
-        copies.append(Run(["cp", "-r", model, copy]))
+        other = beside or ["cp", "-r", model, "OUT"]
+        copies.append(Run([copy if word == "OUT" else word for word in other]))
         remove(copy)
         remove(out)
         runs.append(Run([out if word == "OUT" else word for word in words]))
@@ -188,20 +194,27 @@ def measure(mlt, model, large, place, table):
 def measure_tables(mlt, model, single, large, place, table):
     """The rows of palettize and prune."""
     options = ["-o", "OUT", "--json", "--quiet"]
-    times, peaks = {}, []
+    peaks = []
     for job, words, limit in JOBS:
         copies, runs = interleaved(model, place, [mlt, words[0], model, *words[1:], *options])
         seconds = median([run.seconds - run.synchronize for run in runs])
         copy = median([run.seconds for run in copies])
         peak = max(run.peak for run in runs)
-        times[job] = seconds
         peaks.append(peak)
         fsync = median([run.synchronize for run in runs])
         table.add(job, seconds, copy, f"{limit} x", seconds <= limit * copy, fsync, peak)
 
-    _, runs = interleaved(single, place, [mlt, "palettize", single, *options])
-    seconds = median([run.seconds - run.synchronize for run in runs])
-    ratio = seconds / times[JOBS[0][0]] / (size_of(single) / size_of(model))
+    # In turn, so that what else the machine does bears on both.
+    halves, runs = interleaved(
+        single,
+        place,
+        [mlt, "palettize", single, *options],
+        [mlt, "palettize", model, *options],
+    )
+    seconds, half = (
+        median([run.seconds - run.synchronize for run in side]) for side in (runs, halves)
+    )
+    ratio = seconds / half / (size_of(single) / size_of(model))
     peaks.append(max(run.peak for run in runs))
     table.add(
         "palettize 4 bits, fp32, per byte",
@@ -255,6 +268,31 @@ def measure_cache(mlt, model, place, table):
     )
 
 
+GROWING = [("palettize 4 bits per tensor", ["palettize"]), ("quantize 8 bits per channel", ["quantize"])]
+
+
+def growth(mlt, generate, place, sizes):
+    """Lines of a table of seconds, of these and of processor time per GB, and memory by size."""
+    yield "| job | MB | seconds | per GB | processor, per GB | fsync | peak MB |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    out = os.path.join(place, "out.mlpackage")
+    for job, words in GROWING:
+        for size in sizes:
+            model = generated(generate, size, place)
+            runs = []
+            for _ in range(4):
+                remove(out)
+                runs.append(Run([mlt, *words, model, "-o", out, "--json", "--quiet"]))
+            remove(out)
+            run = min(runs[1:], key=lambda run: run.seconds - run.synchronize)
+            seconds = run.seconds - run.synchronize
+            processor = min(run.processor for run in runs)
+            cells = [job, size, f"{seconds:.2f}"]
+            cells += [f"{time / size_of(model) * 1e9:.2f}" for time in (seconds, processor)]
+            cells += [f"{run.synchronize:.2f}", f"{max(run.peak for run in runs) / 1e6:.0f}"]
+            yield "| " + " | ".join(map(str, cells)) + " |"
+
+
 def size_of(package):
     """Bytes of all files."""
     return sum(
@@ -304,8 +342,13 @@ def main():
     peer = os.environ.get("PEER") == "1"
     place = kept or tempfile.mkdtemp(prefix="bench-", dir=os.path.join(ROOT, ".build"))
     os.makedirs(place, exist_ok=True)
+    sizes = [int(size) for size in os.environ.get("SIZES", "").split()]
     table = Table()
     try:
+        if sizes:
+            for line in growth(mlt, generate, place, sizes):
+                print(line, flush=True)
+            return 0
         free = shutil.disk_usage(place).free
         model = generated(generate, size, place)
         # Both models and the output of the large one at the same time.

@@ -1,6 +1,7 @@
 """Writes docs/comparison.md: squared errors and bytes of mlt and coremltools for the same schemes.
 
-For every base of Tests/Conformance/zoo and for a generated transformer of SIZE megabytes (100).
+For every base of Tests/Conformance/zoo and for a generated transformer of SIZE megabytes (100), at
+least one block and the embedding.
 Errors are of the weights that both compress, as coremltools decodes them; for chains that start
 with pruning against the pruned weights, so that they speak of the kept values. Bytes are those
 of data, tables, scales, offsets and masks.
@@ -12,6 +13,7 @@ import glob
 import logging
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,11 +21,37 @@ import tempfile
 
 from oracle_models import DATA, MIN_ELEMENTS, ROOT, Mlt, Oracle, same_bits, squared_error
 
+import numpy as np
 import coremltools.optimize.coreml as cto
+from coremltools.optimize.coreml._quantization_passes import palettize_weights
 
-Scheme = collections.namedtuple("Scheme", "name steps peer slow", defaults=(False,))
-Row = collections.namedtuple("Row", "scheme ours peers our_bytes peer_bytes weights")
+Scheme = collections.namedtuple("Scheme", "name steps peer slow equal", defaults=(False, False))
 
+
+class Row:
+    """Errors and bytes by weight, of mlt and of coremltools where it can do the scheme."""
+
+    def __init__(self, scheme, ours, peers=None):
+        self.scheme = scheme
+        self.mine, self.theirs = ours, peers
+        keys = sorted(ours if peers is None else ours.keys() & peers.keys())
+        if scheme.equal and peers is not None:
+            keys = [key for key in keys if alike(ours[key][1], peers[key][1])]
+        self.weights = len(keys)
+        self.ours, self.our_bytes = totals(ours, keys)
+        self.peers, self.peer_bytes = totals(peers, keys) if peers else (None, None)
+
+
+def alike(size, other):
+    """Whether sizes agree within 1 %: coremltools zeroes a few values more at the same share."""
+    return abs(size - other) <= other / 100
+
+
+def totals(measured, keys):
+    """The error and the bytes of some weights."""
+    return tuple(sum(measured[key][part] for key in keys) for part in (0, 1))
+
+WEIGHTS = "/Data/*/weights/weight.bin"
 THRESHOLD = {"weight_threshold": MIN_ELEMENTS}
 BLOCKS = {"granularity": "per_block", "block_size": 16}
 GROUPS = {"granularity": "per_grouped_channel", "group_size": 16}
@@ -62,10 +90,25 @@ def palettize(name, words, **options):
     return Scheme(name, [["palettize", *words]], [palettizer(**options)])
 
 
+def truly_scaled(weight, axis):
+    """coremltools' k-means of a weight divided by one scale per output channel, decoded."""
+    others = tuple(other for other in range(weight.ndim) if other != axis)
+    scale = np.max(np.abs(weight), axis=others, keepdims=True)
+    scale[scale == 0] = 1
+    packed = palettize_weights.blockwise_compress(
+        weight / scale, "KMEANS", 4, [0] * weight.ndim, channel_axis=axis
+    )
+    return palettize_weights.decompress(packed) * scale
+
+
+INT8 = "int8 per channel"
+SCALED = "lut4, scale per channel"
+TRULY_SCALED = "lut4, true scale per channel"
+SCALE_WORDS = ["--per-channel-scale"]
 PRUNE = ["prune", "--sparsity", 0.75]
 PRUNED = "prune 75 %"
 SCHEMES = [
-    quantize("int8 per channel", []),
+    quantize(INT8, []),
     quantize("int8 affine per channel", ["--mode", "affine"], mode="linear"),
     quantize("int4 blocks of 16", ["--bits", 4, *BLOCK_WORDS], dtype="int4", **BLOCKS),
     *(
@@ -82,9 +125,15 @@ SCHEMES = [
     *(palettize(f"lut{bits}", ["--nbits", bits], nbits=bits) for bits in (1, 2, 3, 4, 6, 8)),
     palettize("lut4 uniform", ["--mode", "uniform"], nbits=4, mode="uniform"),
     palettize("lut4, groups of 16", GROUP_WORDS, nbits=4, **GROUPS),
+    palettize(SCALED, SCALE_WORDS, nbits=4, enable_per_channel_scale=True),
+    Scheme(TRULY_SCALED, [["palettize", *SCALE_WORDS]], truly_scaled),
     palettize(
-        "lut4, scale per channel", ["--per-channel-scale"], nbits=4, enable_per_channel_scale=True
-    ),
+        "lut4, table per channel",
+        ["--granularity", "channel-group", "--group-size", 1],
+        nbits=4,
+        granularity="per_grouped_channel",
+        group_size=1,
+    )._replace(slow=True, equal=True),
     palettize("lut4, vectors of 2", ["--cluster-dim", 2], nbits=4, cluster_dim=2)._replace(
         slow=True
     ),
@@ -117,7 +166,8 @@ SCHEMES = [
 CLAIMS = [
     ("int4 blocks with `--scale-search mse`: about 0.5 dB", "int4 symmetric blocks", "", 0.45),
     ("uint4 blocks with `--scale-search mse`: about 0.5 dB", "uint4", "", 0.45),
-    ("a scale per channel: about 1.8 dB", "lut4, scale per channel", "", 1.7),
+    ("a scale per channel: about 1.8 dB", SCALED, "", 1.6),
+    ("the same beside one true scale per channel", TRULY_SCALED, "", 1.6),
     ("prune, then palettize: about 0.5 dB on the kept values", f"{PRUNED}, then lut4", "", 0.45),
     ("fp32 palettization: below", "lut", "fp32", 0.01),
     ("small groups: below", "lut4, groups", "base", 0.01),
@@ -147,7 +197,7 @@ class Comparison:
         for number, step in enumerate(scheme.steps):
             out = self.place(f"ours{number}")
             words = ["-o", out, "--min-elements", MIN_ELEMENTS]
-            self.mlt.json(step[0], path, *words, *step[1:])
+            self.ledger = self.mlt.json(step[0], path, *words, *step[1:])
             path = out
             yield path
 
@@ -158,34 +208,39 @@ class Comparison:
             model.save(out)
             yield out
 
-    def errors(self, before, outputs, scheme):
-        """Squared errors by key and the last output's path; of chains against the pruned weights."""
+    def measured(self, before, outputs, scheme):
+        """Squared errors and bytes by key; those of chains against the pruned weights."""
         paths = list(outputs)
         first, last = Oracle(paths[0]), Oracle(paths[-1])
-        chain = len(scheme.steps) > 1
+        originals = first.constants if len(scheme.steps) > 1 else before.constants
+        stored = self.stored(paths[-1])
         return {
-            key: squared_error((first.constants if chain else before.constants)[key], decoded)
+            key: (squared_error(originals[key], decoded), stored[key])
             for key, decoded in last.constants.items()
             if key in before.constants and not same_bits(before.constants[key], decoded)
-        }, paths[-1]
+        }
+
+    def composed(self, before, ours, scheme):
+        """Errors of a peer made of coremltools' parts, stored in our form."""
+        schemes = {row["name"]: row.get("scheme") or "" for row in self.ledger["weights"]}
+        result = {}
+        for key, (_, size) in ours.items():
+            axis = re.search(r"axis (\d+)", schemes[before.names[key][1]])
+            weight = before.constants[key]
+            decoded = scheme.peer(weight, int(axis[1])).astype(weight.dtype)
+            result[key] = squared_error(weight, decoded), size
+        return result
 
     def row(self, path, before, scheme):
-        ours, mine = self.errors(before, self.ours(path, scheme), scheme)
+        ours = self.measured(before, self.ours(path, scheme), scheme)
         try:
-            peers, theirs = self.errors(before, self.peers(before.model, scheme), scheme)
+            if callable(scheme.peer):
+                return Row(scheme, ours, self.composed(before, ours, scheme))
+            peers = self.peers(before.model, scheme)
+            return Row(scheme, ours, self.measured(before, peers, scheme))
         except (ValueError, KeyError) as error:
             print(f"  {scheme.name}: coremltools: {str(error)[:100]}", file=sys.stderr)
-            return Row(scheme, sum(ours.values()), None, None, None, len(ours))
-        both = sorted(ours.keys() & peers.keys())
-        mine, theirs = self.stored(mine), self.stored(theirs)
-        return Row(
-            scheme,
-            sum(ours[key] for key in both),
-            sum(peers[key] for key in both),
-            sum(mine[key] for key in both),
-            sum(theirs[key] for key in both),
-            len(both),
-        )
+            return Row(scheme, ours)
 
 
 def decibels(row):
@@ -220,9 +275,7 @@ def verdicts(tables):
     for model, rows in tables.items():
         for row in rows:
             gain = decibels(row)
-            # Within 1 %: coremltools zeroes a few values more at the same share.
-            equal = row.peer_bytes and abs(row.our_bytes - row.peer_bytes) <= row.peer_bytes / 100
-            if gain is not None and equal and row.ours > row.peers:
+            if gain is not None and alike(row.our_bytes, row.peer_bytes) and row.ours > row.peers:
                 above.append((gain, f"{row.scheme.name} of {model} ({gain:+.4f})"))
     above.sort()
     where = "not met: " + "; ".join(text for _, text in above) if above else "met"
@@ -242,9 +295,30 @@ def verdicts(tables):
         gains = [decibels(row) for row in found]
         shares = [row.our_bytes / row.peer_bytes for row in found]
         met = "met" if min(gains) >= least else "met in part" if max(gains) >= least else "not met"
-        cells = [f"{min(gains):+.2f} … {max(gains):+.2f}", f"{min(shares):.2f} … {max(shares):.2f}"]
-        yield "| " + " | ".join([text, *cells, met]) + " |"
+        yield claim(text, gains, shares, met)
+        if scheme == TRULY_SCALED:
+            yield from at_their_size(tables)
     yield ""
+
+
+def claim(text, gains, shares, met):
+    cells = [f"{min(gains):+.2f} … {max(gains):+.2f}", f"{min(shares):.2f} … {max(shares):.2f}"]
+    return "| " + " | ".join([text, *cells, met]) + " |"
+
+
+def at_their_size(tables):
+    """What int8 does for the bytes of coremltools' scales per channel, where they suffice."""
+    gains, shares = [], []
+    for rows in tables.values():
+        named = {row.scheme.name: row for row in rows}
+        theirs, mine = named[SCALED].theirs or {}, named[INT8].mine
+        keys = [key for key in theirs if key in mine and mine[key][1] <= theirs[key][1]]
+        if keys:
+            (our_error, our_bytes), (error, size) = totals(mine, keys), totals(theirs, keys)
+            gains.append(10 * math.log10(error / our_error))
+            shares.append(our_bytes / size)
+    if gains:
+        yield claim("int8 per channel beside coremltools' scales, where they take more bytes: below", gains, shares, "met")
 
 
 INTRODUCTION = """# Compared with coremltools
@@ -255,10 +329,15 @@ error mlt has; negative means more. Chains that start with pruning are measured 
 weights. `–`: coremltools cannot do it for the model's version. Bytes are those of data, tables,
 scales, offsets and masks.
 
-The levels of uniform tables are given by the least and the greatest value; how they round in
-float16 is luck, on either side. Scales "per channel" of palettized weights are true ones per
-output channel here; coremltools' lie along the other axes, so that the bytes differ.
-`transformer` is the model of `make bench`, here for iOS 18 and of {size} MB; vectors are left out, which take
+With a scale per channel either stores a table per scale. Those of mlt lie along the output channels;
+coremltools' lie along the other axes, which takes two to three times the bytes for convolutions. "lut4,
+true scale per channel" compares with a peer made of coremltools' parts: weights divided by the greatest
+magnitude of their output channel, its k-means, one table; stored in the same form, hence in the same
+bytes. What either scale gains depends on how much the channels differ: little in `transformer`, whose
+channels are all alike. "lut4, table per channel" is what both can do without scales, for the weights that
+take equal bytes.
+
+`transformer` is the model of `make bench`, here for iOS 18 and of {size} MB of weights; vectors are left out, which take
 coremltools hours.
 """
 
@@ -279,6 +358,7 @@ def main():
         if arguments.only in "transformer":
             words = ["transformer", str(size), transformer, "fp16", "9"]
             subprocess.run([arguments.generate, *words], check=True)
+            size = round(os.path.getsize(glob.glob(transformer + WEIGHTS)[0]) / 1e6)
         for path in [*models, transformer]:
             name = os.path.basename(path).removesuffix(".mlpackage")
             if arguments.only not in name:

@@ -296,6 +296,10 @@ void mlt_zero32(const uint32_t *data, const uint8_t *mask, size_t n, uint32_t *o
   for (size_t i = 0; i < n; i++) out[i] = data[i] & (uint32_t)-(mask[i / 8] >> (i % 8) & 1);
 }
 
+mlt_masked_sums mlt_code_sums32(int level, const uint32_t *data, const uint8_t *codes, size_t n,
+                                const float *table) {
+  CALL(code_sums32, data, codes, n, table)
+}
 mlt_masked_sums mlt_masked_sums16(int level, const uint16_t *data, const uint8_t *mask, size_t n) {
   CALL(masked_sums16, data, mask, n)
 }

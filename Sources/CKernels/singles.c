@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "CKernels.h"
 
 #pragma STDC FP_CONTRACT OFF
@@ -23,42 +21,28 @@ void mlt_histogram_keys32(const uint32_t *data, size_t n, uint32_t *bins, uint32
   *most = high;
 }
 
-void mlt_fill_bins32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
-                     uint32_t *counts, uint64_t *sums) {
+void mlt_fill_bins32(const uint32_t *data, size_t n, const uint32_t *plan, uint64_t *bins) {
   for (size_t i = 0; i < n; i++) {
-    uint32_t key = order_key(data[i]), upper = key >> 16, lower = key & 0xFFFF;
-    uint32_t bin = first[upper] + (lower >> shift[upper]);
-    counts[bin]++;
-    sums[bin] += lower;
+    uint32_t key = order_key(data[i]), part = plan[key >> 16], lower = key & 0xFFFF;
+    bins[(part >> 5) + (lower >> (part & 31))] += lower | (uint64_t)1 << 40;
   }
 }
 
-size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
-                       const uint8_t *open, uint32_t *keys) {
+void mlt_flush_bins32(uint64_t *bins, size_t n, uint32_t *counts, uint64_t *sums) {
+  for (size_t i = 0; i < n; i++) {
+    counts[i] += (uint32_t)(bins[i] >> 40);
+    sums[i] += bins[i] & 0xFFFFFFFFFFu;
+    bins[i] = 0;
+  }
+}
+
+size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *plan, const uint8_t *open,
+                       uint32_t *keys) {
   size_t count = 0;
   for (size_t i = 0; i < n; i++) {
-    uint32_t key = order_key(data[i]), upper = key >> 16;
+    uint32_t key = order_key(data[i]), part = plan[key >> 16];
     keys[count] = key;
-    count += open[first[upper] + ((key & 0xFFFF) >> shift[upper])];
+    count += open[(part >> 5) + ((key & 0xFFFF) >> (part & 31))];
   }
   return count;
-}
-
-mlt_masked_sums mlt_code_sums32(const uint32_t *data, const uint8_t *codes, size_t n,
-                                const float *table) {
-  double signal[4] = {0}, error[4] = {0};
-  float worst = 0, peak = 0;
-  for (size_t i = 0; i < n; i++) {
-    float value;
-    memcpy(&value, data + i, 4);
-    double distance = (double)value - (double)table[codes[i]];
-    signal[i & 3] += (double)value * value;
-    error[i & 3] += distance * distance;
-    float size = (float)(distance < 0 ? -distance : distance);
-    float magnitude = value < 0 ? -value : value;
-    worst = size > worst ? size : worst;
-    peak = magnitude > peak ? magnitude : peak;
-  }
-  return (mlt_masked_sums){(signal[0] + signal[2]) + (signal[1] + signal[3]),
-                           (error[0] + error[2]) + (error[1] + error[3]), worst, peak};
 }

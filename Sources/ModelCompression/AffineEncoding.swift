@@ -67,7 +67,12 @@ extension AffineQuantizer {
     let groups = layout.groupsPerSlab
     var best: [ScaleCandidate] = []
     var errors = PieceSums()
+    let known =
+      try ranges
+      ?? AffineQuantizer.ranges(source: source, evaluator: evaluator, parallel: parallel)
     for slab in 0..<layout.outer {
+      buffers.reserve(groups: groups)
+      buffers.setRanges(known, from: slab * groups, count: groups)
       try search(slab: slab, parallel, buffers)
       chosen.store(buffers.best, count: groups, at: slab * groups)
       best += UnsafeBufferPointer(start: buffers.best, count: groups)
@@ -101,6 +106,7 @@ extension AffineQuantizer {
     let groups = layout.groupsPerSlab
     let pool = codePool(pieces.count > 0 ? pieces[0].range.count : 0)
     let buffers = ObjectPool { SearchBuffers() }
+    let lanes = LaneSearch(layout: layout, scheme: scheme, format: evaluator.format, level: level)
     let batch = max(1, AffineQuantizer.batchGroups / groups)
     return try filledArray(repeating: PieceSums(), count: pieces.count) { sums in
       try parallel.forEach(pieces.count) { index in
@@ -115,7 +121,20 @@ extension AffineQuantizer {
               let count = slabs * groups
               let start = (piece.slab + slab) * groups
               let data = base + slab * layout.slabCount * evaluator.format.width
-              try search(start..<start + count, buffers) { list, slots, moments, fits in
+              let seed = lanes.map { lanes in
+                { lanes.seed(data, groups: 0..<count, buffers) }
+              }
+              buffers.reserve(groups: count)
+              if let ranges {
+                buffers.setRanges(ranges, from: start, count: count)
+              } else {
+                buffers.clearRanges(count)
+                evaluator.addRanges(
+                  data, slabs: slabs, rows: piece.rows, low: buffers.lowKeys,
+                  high: buffers.highKeys)
+              }
+              try search(count, buffers, seed: seed) {
+                list, slots, moments, fits in
                 evaluator.addFits(
                   data, slabs: slabs, rows: piece.rows, candidates: list, slots: slots,
                   moments: moments, to: fits)
@@ -144,7 +163,10 @@ extension AffineQuantizer {
     let lanes = SlabPieces(layout, elements: AffineQuantizer.pieceElements * 2)
     let indices = lanes.indices(slab: slab)
     let release = source.byteCount > AffineQuantizer.releaseBytes
-    try search(slab * groups..<(slab + 1) * groups, buffers) { list, slots, moments, sums in
+    let seed = LaneSearch(layout: layout, scheme: scheme, format: evaluator.format, level: level)
+      .map { lanes in { try lanes.seed(source, slab: slab, parallel, buffers) } }
+    try search(groups, buffers, seed: seed) {
+      list, slots, moments, sums in
       let parameters = evaluator.rowParameters(list, slots: slots)
       let count = groups * slots
       nonisolated(unsafe) let candidates = list
@@ -175,18 +197,19 @@ extension AffineQuantizer {
     }
   }
 
+  /// Searches groups whose ranges are in the buffers.
   private func search(
-    _ groups: Range<Int>, _ buffers: SearchBuffers, _ measure: ScaleSearch.Measure
+    _ groups: Int, _ buffers: SearchBuffers, seed: (() throws -> Void)?,
+    _ measure: ScaleSearch.Measure
   ) throws {
-    buffers.reserve(groups: groups.count)
-    for (index, group) in groups.enumerated() {
-      buffers.low[index] = evaluator.format.value(key: low[group])
-      buffers.high[index] = evaluator.format.value(key: high[group])
+    for index in 0..<groups {
+      buffers.low[index] = evaluator.format.value(key: buffers.lowKeys[index])
+      buffers.high[index] = evaluator.format.value(key: buffers.highKeys[index])
     }
     try ScaleSearch(
-      rules: CandidateRules(scheme: scheme, format: evaluator.format), groups: groups.count,
+      rules: CandidateRules(scheme: scheme, format: evaluator.format), groups: groups,
       buffers: buffers
-    ).run(measure)
+    ).run(seed: seed, measure)
   }
 
   /// The parameters of every slab, or nil where groups are contiguous.
@@ -235,10 +258,7 @@ extension AffineQuantizer {
       sums.error += piece.error
       sums.maxAbsError = max(sums.maxAbsError, Double(piece.worst))
     }
-    if let least = low.min(), let most = high.max() {
-      sums.peak = Double(
-        max(-evaluator.format.value(key: least), evaluator.format.value(key: most)))
-    }
+    sums.peak = peak
     let bytes: [UInt8]
     if evaluator.format.isHalf {
       bytes = scales.map { HalfFloat.bits($0) }.withUnsafeBytes { Array($0) }

@@ -22,6 +22,12 @@ public struct AffineResult: Sendable {
   public let sums: ErrorSums
 }
 
+/// The order keys of the least and greatest value of each group.
+struct GroupRanges: Sendable {
+  var low: [Int32]
+  var high: [Int32]
+}
+
 /// Affine quantization of one weight: prepared by a pass over its ranges, then encoded.
 ///
 /// The decoded value is scale·(code − zero point) rounded to the weight's type. Codes are the
@@ -36,14 +42,17 @@ public struct AffineQuantizer: Sendable {
   public let scheme: AffineScheme
   let level: KernelLevel
   let evaluator: FitEvaluator
-  /// The order keys of the least and greatest value of each group.
-  let low: [Int32]
-  let high: [Int32]
+  /// The ranges of all groups where they are few.
+  let ranges: GroupRanges?
+  /// The greatest magnitude.
+  let peak: Double
 
   /// Elements of a piece of work.
   static let pieceElements = 1 << 17
   /// Groups searched at once while their values stay in the cache.
   static let batchGroups = 512
+  /// The most groups whose ranges are kept between the passes.
+  static let rangeLimit = 16384
   /// Above this size pages are released after the first pass.
   static let releaseBytes = 64 << 20
 
@@ -87,15 +96,17 @@ public struct AffineQuantizer: Sendable {
       let counts = try SpecialValues.count(source, parallel: parallel)
       return .refused(reason: "holds \(counts.description)")
     }
+    let least = format.value(key: keys.low.min() ?? 0)
+    let most = format.value(key: keys.high.max() ?? 0)
     return .ready(
       AffineQuantizer(
         source: source, layout: layout, scheme: scheme, level: level, evaluator: evaluator,
-        low: keys.low, high: keys.high))
+        ranges: layout.groupCount <= rangeLimit ? keys : nil, peak: Double(max(-least, most))))
   }
 
-  private static func ranges(
+  static func ranges(
     source: any TensorSource, evaluator: FitEvaluator, parallel: Parallel
-  ) throws -> (low: [Int32], high: [Int32]) {
+  ) throws -> GroupRanges {
     let layout = evaluator.layout
     let groups = layout.groupsPerSlab
     let pieces = SlabPieces(layout, elements: pieceElements * 2, limit: .max / 2)
@@ -129,6 +140,6 @@ public struct AffineQuantizer: Sendable {
         }
       }
     }
-    return (low, high)
+    return GroupRanges(low: low, high: high)
   }
 }

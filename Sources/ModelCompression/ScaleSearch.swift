@@ -1,80 +1,5 @@
 import CKernels
 
-/// Memory of a search, used for one batch of groups after the other.
-final class SearchBuffers: @unchecked Sendable {
-  /// The least and greatest value of each group.
-  private(set) var low: UnsafeMutablePointer<Float>
-  private(set) var high: UnsafeMutablePointer<Float>
-  /// The best candidates of all groups of a piece of work.
-  private(set) var piece: UnsafeMutablePointer<ScaleCandidate>
-  /// The best candidate of each group, its fit, and its moments.
-  private(set) var best: UnsafeMutablePointer<ScaleCandidate>
-  private(set) var fits: UnsafeMutablePointer<mlt_fit>
-  private(set) var moments: UnsafeMutablePointer<mlt_fit>
-  /// The candidates of a round and their fits.
-  private(set) var candidates: UnsafeMutablePointer<ScaleCandidate>
-  private(set) var measured: UnsafeMutablePointer<mlt_fit>
-  private var groups = 0
-  private var slots = 0
-  private var pieceGroups = 0
-
-  init() {
-    low = .allocate(capacity: 1)
-    high = .allocate(capacity: 1)
-    piece = .allocate(capacity: 1)
-    best = .allocate(capacity: 1)
-    fits = .allocate(capacity: 1)
-    moments = .allocate(capacity: 1)
-    candidates = .allocate(capacity: 1)
-    measured = .allocate(capacity: 1)
-  }
-
-  deinit {
-    low.deallocate()
-    high.deallocate()
-    piece.deallocate()
-    best.deallocate()
-    fits.deallocate()
-    moments.deallocate()
-    candidates.deallocate()
-    measured.deallocate()
-  }
-
-  /// Makes room for results of `count` groups.
-  func reserve(groups count: Int) {
-    if count <= groups { return }
-    groups = count
-    low.deallocate()
-    high.deallocate()
-    low = .allocate(capacity: count)
-    high = .allocate(capacity: count)
-    best.deallocate()
-    fits.deallocate()
-    moments.deallocate()
-    best = .allocate(capacity: count)
-    fits = .allocate(capacity: count)
-    moments = .allocate(capacity: count)
-  }
-
-  /// Makes room for `count` candidates of a piece.
-  func reserve(piece count: Int) {
-    if count <= pieceGroups { return }
-    pieceGroups = count
-    piece.deallocate()
-    piece = .allocate(capacity: count)
-  }
-
-  /// Makes room for `count` candidates.
-  func reserve(slots count: Int) {
-    if count <= slots { return }
-    slots = count
-    candidates.deallocate()
-    measured.deallocate()
-    candidates = .allocate(capacity: count)
-    measured = .allocate(capacity: count)
-  }
-}
-
 /// Finds the best candidate of every group of a stretch of slabs, in rounds over all of them.
 struct ScaleSearch {
   /// Adds the fits of `slots` candidates for each group.
@@ -99,12 +24,23 @@ struct ScaleSearch {
   private var high: UnsafeMutablePointer<Float> { buffers.high }
 
   /// Leaves the best candidate of each group and its fit in the buffers.
-  func run(_ measure: Measure) throws {
+  ///
+  /// - Parameter seed: Fills in the seeds, which take the place of clipped ranges.
+  func run(seed: (() throws -> Void)?, _ measure: Measure) throws {
     buffers.best.update(repeating: ScaleCandidate(), count: groups)
     try round(slots: rules.fullRangeSlots, moments: false, measure) { group, list in
       rules.addFullRange(low: low[group], high: high[group], to: &list)
     }
     if rules.scheme.search == .none { return }
+    if let seed {
+      try seed()
+      try round(slots: 1, moments: false, measure) { group, list in
+        list.add(
+          scale: buffers.seeds[group], zero: Int(buffers.seedZeros[group]),
+          codes: rules.scheme.codes, format: rules.format)
+      }
+      return
+    }
 
     let shares = rules.clippings
     for start in stride(from: 0, to: shares.count, by: ScaleSearch.batch) {

@@ -17,6 +17,8 @@ public struct PalettizePass: CompressionPass {
   /// What shares a scale or a table.
   public var granularity: PalettizationGranularity
   /// Whether every output channel gets a scale.
+  ///
+  /// Core ML takes it as a part of a table per channel, which is chosen freely then.
   public var hasChannelScale: Bool
   /// The axis of the channels; nil for that of the consumers.
   public var channelAxis: Int?
@@ -94,17 +96,19 @@ public struct PalettizePass: CompressionPass {
       let starts = 1 << 21
       settings.restarts = max(settings.restarts, min(24, starts / max(1, constant.elementCount)))
     }
-    if hasChannelScale { settings.scaleAxis = axis }
     var grouping = PaletteGrouping.tensor
     var scope = "per tensor"
-    if case .channelGroup(let size) = granularity {
+    if hasChannelScale {
+      guard vector == 1 else { return .skip("tables of vectors have no scale per channel") }
+      grouping = .channels(axis: axis, size: 1)
+      scope = "per channel, a scale per channel (axis \(axis)) included"
+    } else if case .channelGroup(let size) = granularity {
       guard let fitting = fittingGroup(size, channels: channels, constant) else {
         return .skip("would not shrink: tables of groups along axis \(axis) outweigh the savings")
       }
       grouping = .channels(axis: axis, size: fitting)
       scope = "per \(fitting) channels (axis \(axis))"
     }
-    if hasChannelScale { scope += ", a scale per channel (axis \(axis))" }
     let recipe = PalettizeRecipe(
       settings: settings, grouping: grouping, scope: scope, mask: constant.encoding.mask,
       version: version)
@@ -167,9 +171,6 @@ struct PalettizeRecipe: WeightRecipe {
     if settings.clusterDimension > 1 {
       return VersionRequirement(9, "vector tables need the iOS18 constexpr_lut_to_dense")
     }
-    if settings.scaleAxis != nil {
-      return VersionRequirement(9, "scales per channel need the iOS18 constexpr_lut_to_dense")
-    }
     if case .channels = grouping {
       return VersionRequirement(9, "grouped tables need the iOS18 constexpr_lut_to_dense")
     }
@@ -189,7 +190,6 @@ struct PalettizeRecipe: WeightRecipe {
     if case .channels(let axis, let size) = grouping {
       tables = constant.shape[axis] / max(1, size)
     }
-    if let axis = settings.scaleAxis { tables = constant.shape[axis] }
     let width =
       settings.tableQuantization == nil ? constant.elementType.bitWidth / 8 : 1
     return indices + maskBytes + (tables << settings.bits) * settings.clusterDimension * width

@@ -15,7 +15,7 @@ enum PalettizeCommand: Command {
       .value("granularity", "tensor|channel-group", "what shares a table (tensor)"),
       .value("group-size", "N", "channels per table (32); 1: a table per channel"),
       .value("cluster-dim", "N", "values along the channels that share an index (1)"),
-      .flag("per-channel-scale", "a scale per output channel before clustering"),
+      .flag("per-channel-scale", "a scale per output channel, in a table of its own"),
       .value("lut-bits", "8", "store the table in 8 bits with a scale"),
     ] + Option.compressing
   static let discussion = """

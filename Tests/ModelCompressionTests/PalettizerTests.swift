@@ -13,7 +13,6 @@ import Testing
     var tableShape: [Int]
     var tables: [UInt8]
     var quantized: QuantizedPaletteTable?
-    var scales: [Float]?
     var sums: ErrorSums
   }
 
@@ -32,7 +31,7 @@ import Testing
     return Encoded(
       bits: palettizer.bits, indexShape: palettizer.indexShape, indices: collector.result,
       tableShape: palettizer.tableShape, tables: palettizer.tables,
-      quantized: palettizer.quantizedTable, scales: palettizer.scales, sums: sums)
+      quantized: palettizer.quantizedTable, sums: sums)
   }
 
   static func values(_ tensor: any TensorSource) throws -> [Double] {
@@ -196,9 +195,6 @@ import Testing
             PalettizerTests.same(
               sample.tensor, grouping, PaletteSettings(bits: bits, tableQuantization: .affine)),
             sample.tensor)
-          try PalettizerTests.check(
-            PalettizerTests.same(
-              sample.tensor, .tensor, PaletteSettings(bits: bits, scaleAxis: 0)), sample.tensor)
         }
       }
       let unique = try PalettizerTests.same(
@@ -243,32 +239,6 @@ import Testing
         #expect(encoded.indexShape[axis] * width == shape[axis])
         if bits == 8 && count / width <= 256 && !half { #expect(encoded.sums.error == 0) }
         if bits == 4 { #expect(encoded.sums.error < encoded.sums.signal) }
-      }
-    }
-  }
-
-  @Test func scales() throws {
-    var random = Random(44)
-    let shape = [6, 500]
-    let values = (0..<3000).map { random.normal() * [1e-3, 0.5, 20, 3, 0.01, 0][$0 / 500] }
-    for half in [true, false] {
-      let sample = try Sample(values, shape: shape, half: half)
-      for bits in [2, 4] {
-        let plain = try #require(
-          try PalettizerTests.encode(sample.tensor, .tensor, PaletteSettings(bits: bits)))
-        let scaled = try PalettizerTests.same(
-          sample.tensor, .tensor, PaletteSettings(bits: bits, scaleAxis: 0))
-        try PalettizerTests.check(scaled, sample.tensor)
-        #expect(scaled.scales?.count == 6)
-        #expect(scaled.sums.error < plain.sums.error)
-        try PalettizerTests.check(
-          PalettizerTests.same(
-            sample.tensor, .channels(axis: 0, size: 3), PaletteSettings(bits: bits, scaleAxis: 0)),
-          sample.tensor)
-        try PalettizerTests.check(
-          PalettizerTests.same(
-            sample.tensor, .tensor, PaletteSettings(bits: bits, mode: .uniform, scaleAxis: 1)),
-          sample.tensor)
       }
     }
   }
@@ -361,7 +331,7 @@ import Testing
       let sample = try Sample(values, shape: [2, 2], half: half)
       for settings in [
         PaletteSettings(), PaletteSettings(mode: .uniform), PaletteSettings(mode: .unique),
-        PaletteSettings(clusterDimension: 2), PaletteSettings(scaleAxis: 1),
+        PaletteSettings(clusterDimension: 2),
       ] {
         for grouping in [PaletteGrouping.tensor, .channels(axis: 1, size: 2)] {
           if case .refused(let text) = try Palettizer.prepare(
@@ -393,7 +363,7 @@ import Testing
     let empty = try MemoryTensor(elementType: .float16, shape: [0, 3], bytes: [])
     for settings in [
       PaletteSettings(), PaletteSettings(clusterDimension: 3, vectorAxis: 1),
-      PaletteSettings(scaleAxis: 1), PaletteSettings(mode: .unique),
+      PaletteSettings(mode: .unique),
     ] {
       #expect(try PalettizerTests.encode(empty, .tensor, settings)?.indices == [])
     }

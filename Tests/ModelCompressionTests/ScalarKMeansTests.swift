@@ -139,12 +139,14 @@ import Testing
   @Test func manyValues() throws {
     var random = Random(34)
     let count = 150_000
-    for kind in 0..<3 {
-      let values = (0..<count).map { _ in
+    for kind in 0..<4 {
+      let values = (0..<count).map { index in
         let part = Float(random.uniform()) - 0.5
         switch kind {
         case 0: return part
         case 1: return part * part * part
+        // Far from the values that a sample holds.
+        case 3: return index % 30_000 == 7000 ? part * 40 : index % 7 == 0 ? part * 1e-20 : part
         default: return Float(random.below(3)) * 10 + (part * 4096).rounded() / 65536
         }
       }

@@ -80,6 +80,26 @@ double mlt_encode_rows32(int level, const uint32_t *data, size_t rows, size_t st
                          mlt_affine_row affine, int options, const uint8_t *zero,
                          uint8_t *codes);
 
+// The search for a scale of little error for sixteen groups at once, one per lane.
+enum {
+  MLT_SEARCH_LANES = 16,
+  MLT_SEARCH_SEEDS = 4,  // how many of the best scales are refined by least squares
+};
+typedef struct {
+  const float *shares;  // the scales to try, as shares of that of the full range
+  size_t count;
+  int low, high, zero;  // the codes, and the zero point of symmetric schemes
+  float half_steps;     // steps of the greatest magnitude of symmetric schemes
+  int affine;           // whether zero points are searched
+  int half;             // whether scales and decoded values are halves
+} mlt_scale_search;
+// Sixteen rows of n values to n vectors of sixteen.
+void mlt_transpose_lanes(int level, const float *rows, size_t n, float *tile);
+// `least` and `most` are those of each lane's n values; a lane of zeros gets the scale 0.
+void mlt_search_lanes(int level, const float *tile, size_t n, const float *least,
+                      const float *most, const mlt_scale_search *how, float *scales,
+                      int32_t *zeros);
+
 // Asks for `count` bytes to be brought into the second-level cache, in order.
 void mlt_prefetch(const void *data, size_t count);
 
@@ -217,16 +237,19 @@ typedef struct {
 mlt_masked_sums mlt_masked_sums16(int level, const uint16_t *data, const uint8_t *mask, size_t n);
 mlt_masked_sums mlt_masked_sums32(int level, const uint32_t *data, const uint8_t *mask, size_t n);
 
-// Singles by the upper 16 bits of their order keys: counts; counts and sums of the lower 16 bits
-// in bins of 2^shift keys, those of an upper half from `first` on; the keys in bins that are open.
+// Singles by the upper 16 bits of their order keys, whose least and greatest are merged.
 void mlt_histogram_keys32(const uint32_t *data, size_t n, uint32_t *bins, uint32_t *least,
                           uint32_t *most);
-void mlt_fill_bins32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
-                     uint32_t *counts, uint64_t *sums);
-size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *first, const uint8_t *shift,
-                       const uint8_t *open, uint32_t *keys);
+// Singles in bins of 2^shift keys, those of an upper half from `first` on, as `plan` says for each:
+// first << 5 | shift. A bin holds the sum of the lower halves and, from bit 40 on, the count of less
+// than 2^24 values; flushing adds it to counts and sums and clears it.
+void mlt_fill_bins32(const uint32_t *data, size_t n, const uint32_t *plan, uint64_t *bins);
+void mlt_flush_bins32(uint64_t *bins, size_t n, uint32_t *counts, uint64_t *sums);
+// The keys in bins that are open; `keys` has room for n + 1.
+size_t mlt_open_keys32(const uint32_t *data, size_t n, const uint32_t *plan, const uint8_t *open,
+                       uint32_t *keys);
 // The error of singles that decode to the table's entries of their codes.
-mlt_masked_sums mlt_code_sums32(const uint32_t *data, const uint8_t *codes, size_t n,
+mlt_masked_sums mlt_code_sums32(int level, const uint32_t *data, const uint8_t *codes, size_t n,
                                 const float *table);
 
 // Adds bins to others.

@@ -5,7 +5,8 @@ import Synchronization
 /// Optimal k-means of many single-precision values without sorting them.
 ///
 /// Values are counted in bins whose count times width is even; only in the bins where a boundary of
-/// the optimum can lie are they told apart. Three passes over the values, memory for the bins.
+/// the optimum can lie are they told apart. Bins are planned by a sample, which two passes over all
+/// values follow; memory for the bins.
 struct BinnedSingles: Sendable {
   let reader: GroupReader
   let level: KernelLevel
@@ -15,6 +16,9 @@ struct BinnedSingles: Sendable {
   static let leastElements = 1 << 19
   /// The most values that are told apart.
   private static let openLimit = 1 << 24
+  /// Of so many values in a row one stretch of the second size is sampled.
+  private static let sampleStep = 1 << 14
+  private static let sampleSize = 1 << 10
 
   /// The values of an upper half of the keys: `start` + lower half · `step`.
   private struct Bucket {
@@ -31,6 +35,9 @@ struct BinnedSingles: Sendable {
     Double(Float(bitPattern: key & 0x8000_0000 != 0 ? key ^ 0x8000_0000 : ~key))
   }
 
+  /// Whether an upper half of a key is that of an infinity or NaN.
+  private static func isSpecial(_ upper: UInt16) -> Bool { upper < 0x80 || upper >= 0xFF80 }
+
   enum Outcome {
     case special
     /// Too few distinct values, or too many that would have to be told apart.
@@ -40,22 +47,30 @@ struct BinnedSingles: Sendable {
 
   /// The least and greatest value of a group; nil when some value is not finite.
   func range(_ group: Int) throws -> (low: Float, high: Float)? {
-    let found = try upperCounts(group)
-    if found.special { return nil }
-    return (
-      Float(BinnedSingles.value(found.least)) + 0, Float(BinnedSingles.value(found.most)) + 0
-    )
+    let states = try forEachPiece(group, { Counts(65536, sums: 0) }) { state, data, count in
+      mlt_histogram_keys32(data, count, &state.counts, &state.least, &state.most)
+    }
+    let all = Counts(0, sums: 0)
+    for state in states { all.merge(state) }
+    if BinnedSingles.isSpecial(UInt16(all.least >> 16))
+      || BinnedSingles.isSpecial(UInt16(all.most >> 16))
+    {
+      return nil
+    }
+    return (Float(BinnedSingles.value(all.least)) + 0, Float(BinnedSingles.value(all.most)) + 0)
   }
 
   /// The means of the clusters of an optimal partition.
   func cluster(_ group: Int, clusters: Int, space: ValueSpace) throws -> Outcome {
-    let found = try upperCounts(group)
-    if found.special { return .special }
-    let plan = BinPlan(found.counts, clusters: clusters)
+    let plan = BinPlan(try sample(group), clusters: clusters)
     let bins = try fill(group, plan)
     // Edges and sums of the bins in use.
     var used: [Int] = []
     for bin in 0..<plan.count where bins.counts[bin] > 0 { used.append(bin) }
+    guard let first = used.first, let last = used.last else { return .unsuitable }
+    if BinnedSingles.isSpecial(plan.upper[first]) || BinnedSingles.isSpecial(plan.upper[last]) {
+      return .special
+    }
     if used.count < 16 * clusters || used.count >= reader.layout.rows { return .unsuitable }
     let shift = BinnedSingles.value(UInt32(plan.upper[used[used.count / 2]]) << 16)
     var s0 = [0.0]
@@ -69,10 +84,12 @@ struct BinnedSingles: Sendable {
       s0.append((s0.last ?? 0) + count)
       s1.append((s1.last ?? 0) + sum)
       squares += sum / count * sum
-      let keys = 1 << Int(plan.shift[Int(plan.upper[bin])])
+      let keys = 1 << Int(plan.parts[Int(plan.upper[bin])] & 31)
       limit = max(limit, count * bucket.step * Double(keys - 1))
     }
-    let span = BinnedSingles.value(found.most) - BinnedSingles.value(found.least)
+    let top = Bucket(Int(plan.upper[last]))
+    let span =
+      top.start + top.step * 65535 - BinnedSingles.value(UInt32(plan.upper[first]) << 16)
     let total = s0[used.count]
     let width = Double(clusters) + 0.95
     var lambda = max(
@@ -140,6 +157,9 @@ struct BinnedSingles: Sendable {
   private final class Counts: @unchecked Sendable {
     var counts: [UInt32]
     var sums: [UInt64]
+    /// Counts and sums of the values since the last flush.
+    var bins: [UInt64]
+    var pending = 0
     var least = UInt32.max
     var most: UInt32 = 0
     var keys: [UInt32] = []
@@ -147,39 +167,55 @@ struct BinnedSingles: Sendable {
     init(_ count: Int, sums: Int) {
       counts = [UInt32](repeating: 0, count: count)
       self.sums = [UInt64](repeating: 0, count: sums)
+      bins = [UInt64](repeating: 0, count: sums)
+    }
+
+    /// Makes room in the bins for `more` values, of which there are less than 2²⁴.
+    func reserve(_ more: Int) {
+      pending += more
+      if pending < 1 << 24 { return }
+      flush()
+      pending = more
+    }
+
+    func flush() {
+      mlt_flush_bins32(&bins, bins.count, &counts, &sums)
+      pending = 0
+    }
+
+    /// Adds as many counts and sums as there are here.
+    func merge(_ other: Counts) {
+      mlt_add_bins32(other.counts, counts.count, &counts)
+      mlt_add_bins64(other.sums, sums.count, &sums)
+      least = min(least, other.least)
+      most = max(most, other.most)
     }
   }
 
-  private func upperCounts(
-    _ group: Int
-  ) throws -> (counts: [UInt32], least: UInt32, most: UInt32, special: Bool) {
-    let states = try forEachPiece(group, { Counts(65536, sums: 0) }) { state, data, count in
-      mlt_histogram_keys32(data, count, &state.counts, &state.least, &state.most)
+  /// How many of some values have each upper half of the keys.
+  private func sample(_ group: Int) throws -> [UInt32] {
+    let rows = reader.layout.rows
+    let sample = Counts(65536, sums: 0)
+    for start in stride(from: 0, to: rows, by: BinnedSingles.sampleStep) {
+      let end = min(start + BinnedSingles.sampleSize, rows)
+      try reader.feedRange(group * rows + start..<group * rows + end) { base, count in
+        mlt_histogram_keys32(
+          base.assumingMemoryBound(to: UInt32.self), count, &sample.counts, &sample.least,
+          &sample.most)
+      }
     }
-    var counts = [UInt32](repeating: 0, count: 65536)
-    var least = UInt32.max
-    var most: UInt32 = 0
-    for state in states {
-      for bin in 0..<65536 { counts[bin] += state.counts[bin] }
-      least = min(least, state.least)
-      most = max(most, state.most)
-    }
-    // Keys of −∞ and +∞; NaNs lie beyond.
-    return (counts, least, most, least <= 0x007F_FFFF || most >= 0xFF80_0000)
+    return sample.counts
   }
 
   private func fill(_ group: Int, _ plan: BinPlan) throws -> Counts {
     let states = try forEachPiece(group, { Counts(plan.count, sums: plan.count) }) {
       state, data, count in
-      mlt_fill_bins32(data, count, plan.first, plan.shift, &state.counts, &state.sums)
+      state.reserve(count)
+      mlt_fill_bins32(data, count, plan.parts, &state.bins)
     }
+    for state in states { state.flush() }
     let total = states.first ?? Counts(plan.count, sums: plan.count)
-    for state in states.dropFirst() {
-      for bin in 0..<plan.count {
-        total.counts[bin] += state.counts[bin]
-        total.sums[bin] += state.sums[bin]
-      }
-    }
+    for state in states.dropFirst() { total.merge(state) }
     return total
   }
 
@@ -190,7 +226,7 @@ struct BinnedSingles: Sendable {
     let states = try forEachPiece(group, { Counts(0, sums: 0) }) { state, data, count in
       withScratch(UInt32.self, count + 1) { keys in
         guard let base = keys.baseAddress else { return }
-        let found = mlt_open_keys32(data, count, plan.first, plan.shift, open, base)
+        let found = mlt_open_keys32(data, count, plan.parts, open, base)
         state.keys.append(contentsOf: UnsafeBufferPointer(start: base, count: found))
       }
     }
@@ -205,31 +241,37 @@ struct BinnedSingles: Sendable {
 
   /// How the keys of each upper half are divided.
   private struct BinPlan: Sendable {
-    /// For each upper half its first bin and the keys of a bin as a power of two.
-    var first = [UInt32](repeating: 0, count: 65536)
-    var shift = [UInt8](repeating: 16, count: 65536)
+    /// For each upper half its first bin, and in 5 bits the keys of a bin as a power of two.
+    var parts = [UInt32](repeating: 0, count: 65536)
     /// The upper half of each bin.
     var upper: [UInt16] = []
 
     var count: Int { upper.count }
 
-    init(_ counts: [UInt32], clusters: Int) {
-      let wanted = Double(max(1 << 15, 1024 * clusters))
-      var roots = 0.0
-      for (index, count) in counts.enumerated() where count > 0 {
-        roots += (Double(count) * Bucket(index).step * 65536).squareRoot()
+    /// Every upper half has a bin at least; those beside sampled ones count as if hit once.
+    init(_ sample: [UInt32], clusters: Int) {
+      let wanted = Double(max(1 << 15, 2048 * clusters))
+      let ratio = Double(BinnedSingles.sampleStep / BinnedSingles.sampleSize)
+      let least = (sample.firstIndex { $0 > 0 } ?? 65536) - BinPlan.margin
+      let most = (sample.lastIndex { $0 > 0 } ?? -1) + BinPlan.margin
+      let areas = sample.enumerated().map { index, count in
+        guard index >= least, index <= most else { return 0.0 }
+        let area = max(Double(count), 1) * ratio * Bucket(index).step * 65536
+        return area.isFinite ? area : 0
       }
+      let roots = areas.reduce(0) { $0 + $1.squareRoot() }
       let limit = roots / wanted * (roots / wanted)
-      for (index, count) in counts.enumerated() {
-        first[index] = UInt32(upper.count)
-        if count == 0 { continue }
-        let area = Double(count) * Bucket(index).step * 65536
+      upper.reserveCapacity(65536 + Int(2 * wanted))
+      for (index, area) in areas.enumerated() {
+        let first = UInt32(upper.count)
         var bits = 0
         while bits < 16 && area > limit * Double(1 << (2 * bits)) { bits += 1 }
-        shift[index] = UInt8(16 - bits)
+        parts[index] = first << 5 | UInt32(16 - bits)
         upper.append(contentsOf: repeatElement(UInt16(index), count: 1 << bits))
       }
-      if upper.isEmpty { upper = [0] }
     }
+
+    /// Upper halves beyond the sampled ones: half a power of two.
+    private static let margin = 64
   }
 }

@@ -71,7 +71,8 @@ extension Palettizer {
       layout.forEachStretch(range) { stretch, slab, _ in
         let offset = stretch.lowerBound - range.lowerBound
         let part = mlt_code_sums32(
-          base.assumingMemoryBound(to: UInt32.self) + offset, codes + offset, stretch.count,
+          level.rawValue, base.assumingMemoryBound(to: UInt32.self) + offset, codes + offset,
+          stretch.count,
           first + slab * coded.tableCount)
         total += ErrorSums(
           signal: part.signal, error: part.error, peak: Double(part.peak),

@@ -105,8 +105,7 @@ struct PaletteJob: Sendable {
 
   func palettizer(
     _ tables: PaletteTables, layout: GroupLayout, shape: [Int], sums: ErrorSums?,
-    quantized: QuantizedPaletteTable? = nil, indexShape: [Int]? = nil, scales: [Float]? = nil,
-    commonTables: [Float]? = nil, vectorFactor: Float = 1
+    quantized: QuantizedPaletteTable? = nil, indexShape: [Int]? = nil, vectorFactor: Float = 1
   ) throws -> Palettizer {
     guard let indexType = ElementType.unsigned(bits: tables.bits) else {
       throw TensorError.malformed("\(tables.bits) bits per index")
@@ -116,7 +115,7 @@ struct PaletteJob: Sendable {
       source: source, settings: settings, mask: mask, bits: tables.bits, indexType: indexType,
       indexShape: kept.last.map { [$0] } ?? indexShape ?? source.shape,
       tableShape: shape + [1 << tables.bits, tables.vectorSize], tables: tables.bytes,
-      quantizedTable: quantized, scales: scales, commonTables: commonTables, level: level,
+      quantizedTable: quantized, level: level,
       layout: layout, coded: tables, sums: sums, vectorFactor: vectorFactor, keptBefore: kept)
   }
 
@@ -212,19 +211,36 @@ struct PaletteJob: Sendable {
   /// Chooses one table; returns the number of entries used.
   private func choose(_ space: ValueSpace, into table: UnsafeMutablePointer<Float>) -> Int {
     if space.count == 0 { return 0 }
-    if settings.mode == .uniform {
-      let low = Double(space.values[0])
-      let high = Double(space.values[space.count - 1])
-      let last = (1 << settings.bits) - 1
-      for level in 0...last {
-        let part = Double(level) / Double(last)
-        table[level] = format.round(low * (1 - part) + high * part) + 0
-      }
-      return last + 1
-    }
+    if settings.mode == .uniform { return chooseLevels(space, into: table) }
     let used = space.cluster(1 << settings.bits, shifted: format == .single)
     for entry in 0..<used { table[entry] = format.round(space.centroids[entry]) + 0 }
     return used
+  }
+
+  /// Even levels from the least to the greatest value.
+  ///
+  /// Halves round them in one of two ways, whichever has less error: each level for itself, or by
+  /// steps of the rounded distance.
+  private func chooseLevels(_ space: ValueSpace, into table: UnsafeMutablePointer<Float>) -> Int {
+    let low = Double(space.values[0])
+    let high = Double(space.values[space.count - 1])
+    let count = 1 << settings.bits
+    for level in 0..<count {
+      let part = Double(level) / Double(count - 1)
+      table[level] = format.round(low * (1 - part) + high * part) + 0
+    }
+    let step = Double(format.round(Double(format.round(high - low)) / Double(count - 1)))
+    guard format == .half, step.isFinite else { return count }
+    withScratch(Float.self, count) { scratch in
+      guard let other = scratch.baseAddress else { return }
+      for level in 0..<count { other[level] = format.round(low + Double(level) * step) + 0 }
+      guard other[count - 1].isFinite,
+        PaletteTables.error(space, entries: other, used: count).error
+          < PaletteTables.error(space, entries: table, used: count).error
+      else { return }
+      table.update(from: other, count: count)
+    }
+    return count
   }
 
   private enum Unique {

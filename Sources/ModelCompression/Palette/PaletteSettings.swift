@@ -36,8 +36,6 @@ public struct PaletteSettings: Sendable, Hashable {
   public var clusterDimension: Int
   /// The axis along which vectors lie; counted from the end when negative.
   public var vectorAxis: Int
-  /// The output channels' axis when every channel gets a scale, counted from the end when negative.
-  public var scaleAxis: Int?
   /// nil for tables in the weight's type.
   public var tableQuantization: TableQuantization?
   /// How often k-means of vectors starts anew.
@@ -48,14 +46,12 @@ public struct PaletteSettings: Sendable, Hashable {
   /// 4-bit k-means of scalars unless said otherwise.
   public init(
     bits: Int = 4, mode: Mode = .kmeans, clusterDimension: Int = 1, vectorAxis: Int = 0,
-    scaleAxis: Int? = nil, tableQuantization: TableQuantization? = nil, restarts: Int = 8,
-    seed: UInt64 = 0
+    tableQuantization: TableQuantization? = nil, restarts: Int = 8, seed: UInt64 = 0
   ) {
     self.bits = bits
     self.mode = mode
     self.clusterDimension = clusterDimension
     self.vectorAxis = vectorAxis
-    self.scaleAxis = scaleAxis
     self.tableQuantization = tableQuantization
     self.restarts = restarts
     self.seed = seed

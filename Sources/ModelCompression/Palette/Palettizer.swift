@@ -44,11 +44,6 @@ public struct Palettizer: Sendable {
   public let tables: [UInt8]
   /// The tables as 8-bit codes, when the settings ask for that.
   public let quantizedTable: QuantizedPaletteTable?
-  /// With per-channel scales: the scale of each output channel, of which `tables` holds the
-  /// product with ``commonTables``.
-  public let scales: [Float]?
-  /// With per-channel scales: one table per group, 2ⁿ entries each.
-  public let commonTables: [Float]?
   let level: KernelLevel
   let layout: GroupLayout
   let coded: PaletteTables
@@ -108,7 +103,6 @@ public struct Palettizer: Sendable {
       source: source, format: format, settings: settings, mask: mask, parallel: parallel,
       level: level)
     if settings.clusterDimension != 1 { return try job.vectors(grouping) }
-    if let axis = settings.scaleAxis { return try job.scaled(grouping, axis: axis) }
     return try job.scalars(grouping)
   }
 

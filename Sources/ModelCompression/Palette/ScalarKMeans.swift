@@ -236,37 +236,6 @@ final class ValueSpace: @unchecked Sendable {
     mlt_prefix_sums(values, counts, count, shift, s0, s1)
   }
 
-  /// Clusters evenly spaced bins between two numbers; as many centroids as asked for, the last
-  /// one repeated where there are fewer bins in use.
-  func cluster(weights: [UInt64], low: Double, high: Double, clusters: Int) -> [Double] {
-    reserve(weights.count)
-    count = 0
-    var (sum, moment, squares) = (0.0, 0.0, 0.0)
-    var centers: [Double] = []
-    s0[0] = 0
-    s1[0] = 0
-    for index in weights.indices where weights[index] > 0 {
-      let center = low + (high - low) * (Double(index) + 0.5) / Double(weights.count)
-      let weight = Double(weights[index])
-      sum += weight
-      moment += weight * center
-      squares += weight * center * center
-      count += 1
-      s0[count] = sum
-      s1[count] = moment
-      if count <= clusters { centers.append(center) }
-    }
-    if count > clusters {
-      solve(clusters, squares: squares)
-      return (0..<clusters).map { cluster in
-        let (first, last) = (Int(bounds[cluster]), Int(bounds[cluster + 1]))
-        return (s1[last] - s1[first]) / (s0[last] - s0[first])
-      }
-    }
-    while centers.count < clusters { centers.append(centers.last ?? 0) }
-    return centers
-  }
-
   /// Partitions by the prefix sums at hand into fewer clusters than there are values.
   func solve(_ clusters: Int, squares: Double, values: UnsafePointer<Float>? = nil) {
     let spread = max(squares - s1[count] * s1[count] / s0[count], 0)

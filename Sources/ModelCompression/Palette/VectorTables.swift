@@ -71,7 +71,6 @@ extension PaletteJob {
     let width = settings.clusterDimension
     try require(width > 0, "vectors of \(width) components")
     try require(settings.mode == .kmeans, "only k-means makes tables of vectors")
-    try require(settings.scaleAxis == nil, "tables of vectors have no scale per channel")
     try require(mask == nil, "tables of vectors need all values")
     guard let axis = Shape.normalized(axis: settings.vectorAxis, rank: source.shape.count) else {
       throw TensorError.malformed(
