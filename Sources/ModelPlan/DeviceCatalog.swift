@@ -43,7 +43,10 @@ public struct DeviceCatalog: Sendable, Codable, Equatable {
     } catch { throw PlanError(.malformed, "\(error)") }
     for device in devices where !chips.contains(where: { $0.name == device.chip }) {
       let known = DeviceCatalog.standard.chips.contains { $0.name == device.chip }
-      if !known { throw PlanError(.malformed, "\(device.name) has the chip \(device.chip), which is not listed") }
+      if !known {
+        throw PlanError(
+          .malformed, "\(device.name) has the chip \(device.chip), which is not listed")
+      }
     }
   }
 
@@ -66,7 +69,8 @@ public struct DeviceCatalog: Sendable, Codable, Equatable {
 
   private static func place(_ path: [any CodingKey]) -> String {
     path.isEmpty
-      ? "the file" : path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+      ? "the file"
+      : path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
   }
 
   /// This catalog with the entries of another in front of its own.

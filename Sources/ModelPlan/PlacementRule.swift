@@ -103,7 +103,8 @@ enum PlacementRules {
           ? "unroll it, or compute both branches and select" : nil)
     }
     if noPath.contains(type) {
-      return PlacementRule("no-ne-path", "\(type) has no path to it", reports, .reported, hint: hints[type])
+      return PlacementRule(
+        "no-ne-path", "\(type) has no path to it", reports, .reported, hint: hints[type])
     }
     if let rule = generation(type, context) ?? elementType(node) ?? limits(node, context) {
       return rule

@@ -25,7 +25,8 @@ struct PlanBuilder {
     return Plan(
       function: function, device: planner.device.title, chip: planner.device.chip.name,
       os: planner.device.os, units: planner.units.rawValue, latency: times.latency,
-      range: range(times.latency, units), multiplyAdds: operations.reduce(0) { $0 + $1.multiplyAdds },
+      range: range(times.latency, units),
+      multiplyAdds: operations.reduce(0) { $0 + $1.multiplyAdds },
       weightBytes: weightBytes(units), peakActivationBytes: live.max() ?? 0, liveBytes: live,
       operations: operations, transfers: times.transfers, advice: advice(operations, units),
       notes: notes(units))
@@ -42,7 +43,8 @@ struct PlanBuilder {
       preferred: unit, supported: placement.supported[index], cost: 0,
       milliseconds: estimate?.milliseconds ?? 0, multiplyAdds: node.work?.multiplyAdds ?? 0,
       bytesRead: estimate?.bytesRead ?? 0, bytesWritten: estimate?.bytesWritten ?? 0,
-      bound: placement.isFused[index] ? "fused" : estimate?.bound.rawValue ?? "unknown", reason: reason.text,
+      bound: placement.isFused[index] ? "fused" : estimate?.bound.rawValue ?? "unknown",
+      reason: reason.text,
       source: reason.source, confidence: reason.confidence, rule: obstacle?.name)
   }
 

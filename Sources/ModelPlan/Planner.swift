@@ -30,7 +30,9 @@ public struct Planner: Sendable {
   public var calibration = Calibration.standard
 
   /// A planner for a device.
-  public init(device: DeviceCatalog.Choice, sources: [String: String] = DeviceCatalog.standard.sources) {
+  public init(
+    device: DeviceCatalog.Choice, sources: [String: String] = DeviceCatalog.standard.sources
+  ) {
     self.device = device
     self.sources = sources
   }
