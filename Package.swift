@@ -39,7 +39,8 @@ let package = Package(
     .target(
       name: "ModelPlan",
       dependencies: [
-        "ModelTensors", "ModelGraph", "ModelOperations", "ModelSpec", "ModelInspection",
+        "ModelTensors", "ModelFiles", "ModelGraph", "ModelOperations", "ModelSpec",
+        "ModelInspection",
       ],
       resources: [
         .embedInCode("Resources/devices.json"), .embedInCode("Resources/calibration.json"),

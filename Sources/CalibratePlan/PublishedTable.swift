@@ -9,7 +9,7 @@ import ModelToolchain
 extension Calibration {
   /// Where the fit starts: what the published timings of single operations suggest.
   static let firstGuess = Calibration(
-    productsPerTops: 1.3e11, activationBytesPerTops: 6e9, weightShare: 0.8, operationMs: 2e-4,
+    productsPerTops: 1.5e11, activationBytesPerTops: 6e9, weightShare: 0.9, operationMs: 2e-4,
     dispatchMs: 0.03, fullChannels: 16, low: 1, high: 1)
 }
 

@@ -97,6 +97,8 @@ public struct Plan: Sendable, Equatable {
   public var advice: [Advice]
   /// Assumptions that a reader should know.
   public var notes: [String]
+  /// The plans of a pipeline's models by name, whose sum this is.
+  public var children: [(name: String, plan: Plan)] = []
 
   /// Compares everything.
   public static func == (left: Plan, right: Plan) -> Bool {
@@ -105,5 +107,6 @@ public struct Plan: Sendable, Equatable {
       && left.transfers == right.transfers && left.advice == right.advice
       && left.weightBytes == right.weightBytes && left.notes == right.notes
       && left.peakActivationBytes == right.peakActivationBytes
+      && left.children.elementsEqual(right.children) { $0.name == $1.name && $0.plan == $1.plan }
   }
 }

@@ -37,16 +37,46 @@ public struct Planner: Sendable {
     self.sources = sources
   }
 
-  /// The plan of a function of a program.
+  /// The plan of a model: of a function of a program, of a pipeline's models one after the other, of
+  /// a classic model.
   ///
   /// - Parameters:
-  ///   - model: A model of the kind program.
-  ///   - function: The function; nil for the default one.
+  ///   - function: The function of a program; nil for the default one.
   ///   - shapes: Sizes of inputs in place of their defaults.
-  /// - Throws: ``PlanError`` for other kinds, unknown functions and inputs, and sizes that are open.
+  /// - Throws: ``PlanError`` for neural networks, unknown functions and inputs, and sizes that are
+  ///   open; `SpecError` for a malformed classic model.
   public func plan(
     _ model: Model, function name: String? = nil, shapes: [String: [Int]] = [:]
+  ) throws -> Plan {
+    switch model.kind {
+    case .program: return try program(model, function: name, shapes: shapes)
+    case .pipeline(let pipeline):
+      return try sum(pipeline, shapes: shapes)
+    case .other:
+      if name != nil { throw PlanError(.usage, "only programs have functions") }
+      return try ClassicPlan(planner: self).plan(model)
+    case .neuralNetwork(let network):
+      throw PlanError(
+        .unsupported,
+        "a neural network (\(network.typeName)) has no plan: its layers are not operations of a "
+          + "program", hint: "convert it to an ML Program")
+    case .absent: throw PlanError(.unsupported, "the model has no content")
+    }
+  }
+
+  private func program(
+    _ model: Model, function name: String?, shapes: [String: [Int]]
   ) throws(PlanError) -> Plan {
+    let finding = model.program.flatMap {
+      Verifier.firstError(
+        program: $0, specificationVersion: model.specificationVersion,
+        description: model.description)
+    }
+    if let finding {
+      throw PlanError(
+        .unsupported, "the model is not valid: \(finding.message) (\(finding.place))",
+        hint: "mlt validate lists all that is wrong")
+    }
     let (graph, context, function) = try graph(model, function: name, shapes: shapes)
     let cost = CostModel(chip: device.chip, calibration: calibration)
     let placement = Placement(graph, cost, units: allowedUnits, context: context)
@@ -54,6 +84,25 @@ public struct Planner: Sendable {
       planner: self, graph: graph, placement: placement, cost: cost, function: function,
       unknownSizes: graph.nodes.first { $0.work == nil }?.name
     ).plan
+  }
+
+  /// The plans of a pipeline's models, and their sum.
+  private func sum(_ pipeline: Pipeline, shapes: [String: [Int]]) throws -> Plan {
+    var children: [(name: String, plan: Plan)] = []
+    for (index, child) in pipeline.models.enumerated() {
+      // A shape goes to every model that has the input.
+      let own = shapes.filter { name, _ in
+        child.description?.inputs.contains { $0.name == name } == true
+      }
+      children.append((pipeline.name(of: index), try plan(child, shapes: own)))
+    }
+    for name in shapes.keys.sorted() {
+      let isKnown = pipeline.models.contains { model in
+        model.description?.inputs.contains { $0.name == name } == true
+      }
+      if !isKnown { throw PlanError(.usage, "no model of the pipeline has an input \"\(name)\"") }
+    }
+    return Plan.sum(of: children, planner: self)
   }
 
   /// The units that are allowed and there.

@@ -4,6 +4,7 @@ import ModelFiles
 import ModelGraph
 import ModelOperations
 import ModelPasses
+import ModelPlan
 import ModelSpec
 import ModelTensors
 
@@ -58,6 +59,12 @@ struct Failure: Error {
       self.init(
         code: isAbsent ? 1 : 2, kind: isAbsent ? "missing" : "changed", message: error.description,
         path: isAbsent ? "" : model)
+    case let error as PlanError:
+      self.init(
+        code: error.kind == .usage ? 64 : 2,
+        kind: error.kind == .usage
+          ? "usage" : error.kind == .malformed ? "malformed" : "unsupported",
+        message: error.message, path: model, hint: error.hint)
     case let error as MILTextError:
       self.init(code: 2, kind: "unsupported", message: error.description, path: model)
     case let error as UpgradeRefusal:

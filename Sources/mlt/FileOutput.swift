@@ -27,6 +27,9 @@ enum FileOutput {
     }
   }
 
+  /// Whether something stands at a path.
+  static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
   /// Whether both paths name the same existing file or folder.
   static func isSame(_ left: String, _ right: String) -> Bool {
     let resolve = { (path: String) in

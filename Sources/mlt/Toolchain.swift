@@ -8,7 +8,7 @@ enum Toolchain {
     InspectCommand.self, QuantizeCommand.self, PalettizeCommand.self, PruneCommand.self,
     CompressCommand.self,
     DecompressCommand.self,
-    PackCommand.self, UnpackCommand.self, ValidateCommand.self,
+    PackCommand.self, UnpackCommand.self, ValidateCommand.self, PlanCommand.self,
     CompileCommand.self, GenerateCommand.self, CacheCommand.self,
   ]
 
