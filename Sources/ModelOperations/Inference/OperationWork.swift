@@ -48,7 +48,7 @@ public struct OperationWork: Sendable, Equatable {
 }
 
 extension InferredTensor {
-  /// Bytes of the packed elements; nil where a size is not known. Strings count nothing.
+  /// Bytes of the packed elements, nothing for strings; nil where a size is not known.
   public var byteCount: Double? {
     guard let shape = fixedShape else { return nil }
     let bits = Double(elementType?.bitWidth ?? 16)
