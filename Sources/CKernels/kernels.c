@@ -30,32 +30,8 @@ int mlt_kernel_level_available(void) {
   return MLT_KERNELS_BASELINE;
 }
 
-#define NAME(function) function##_baseline
-#if defined(__aarch64__)
-#define HALF_NATIVE 1
-#else
-#define HALF_NATIVE 0
-#endif
-#include "kernels.inc"
-#undef NAME
-#undef HALF_NATIVE
-
-#if HAS_LEVELS
-#define HALF_NATIVE 1
-
-#define NAME(function) function##_v3
-#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
-#include "kernels.inc"
-#pragma clang attribute pop
-#undef NAME
-
-#define NAME(function) function##_v4
-#pragma clang attribute push( \
-    __attribute__((target("arch=x86-64-v4"), min_vector_width(512))), apply_to = function)
-#include "kernels.inc"
-#pragma clang attribute pop
-#undef NAME
-#endif
+#define KERNELS "kernels.inc"
+#include "levels.inc"
 
 void mlt_range_runs16(int level, const uint16_t *data, size_t runs, size_t run, int16_t *low,
                       int16_t *high) {

@@ -24,24 +24,8 @@ typedef double f64x8 __attribute__((ext_vector_type(8)));
 typedef _Bool b8 __attribute__((ext_vector_type(8)));
 typedef int64_t i64x8 __attribute__((ext_vector_type(8)));
 
-#define NAME(function) function##_baseline
-#include "kmeans.inc"
-#undef NAME
-
-#if HAS_LEVELS
-#define NAME(function) function##_v3
-#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
-#include "kmeans.inc"
-#pragma clang attribute pop
-#undef NAME
-
-#define NAME(function) function##_v4
-#pragma clang attribute push( \
-    __attribute__((target("arch=x86-64-v4"), min_vector_width(512))), apply_to = function)
-#include "kmeans.inc"
-#pragma clang attribute pop
-#undef NAME
-#endif
+#define KERNELS "kmeans.inc"
+#include "levels.inc"
 
 static size_t pass(points p, double lambda, mlt_kmeans_space *space) {
   int level = space->level;

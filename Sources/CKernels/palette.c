@@ -24,24 +24,8 @@ static inline float half_value(uint32_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
-#define NAME(function) function##_baseline
-#include "palette.inc"
-#undef NAME
-
-#if HAS_LEVELS
-#define NAME(function) function##_v3
-#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
-#include "palette.inc"
-#pragma clang attribute pop
-#undef NAME
-
-#define NAME(function) function##_v4
-#pragma clang attribute push( \
-    __attribute__((target("arch=x86-64-v4"), min_vector_width(512))), apply_to = function)
-#include "palette.inc"
-#pragma clang attribute pop
-#undef NAME
-#endif
+#define KERNELS "palette.inc"
+#include "levels.inc"
 
 uint32_t mlt_peak16(int level, const uint16_t *data, size_t n) { CALL(peak16, data, n) }
 uint32_t mlt_peak32(int level, const uint32_t *data, size_t n) { CALL(peak32, data, n) }

@@ -9,24 +9,8 @@ typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
 typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
 
-#define NAME(function) function##_baseline
-#include "search.inc"
-#undef NAME
-
-#if HAS_LEVELS
-#define NAME(function) function##_v3
-#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
-#include "search.inc"
-#pragma clang attribute pop
-#undef NAME
-
-#define NAME(function) function##_v4
-#pragma clang attribute push( \
-    __attribute__((target("arch=x86-64-v4"), min_vector_width(512))), apply_to = function)
-#include "search.inc"
-#pragma clang attribute pop
-#undef NAME
-#endif
+#define KERNELS "search.inc"
+#include "levels.inc"
 
 void mlt_transpose_lanes(int level, const float *rows, size_t n, float *tile) {
   CALL(transpose_lanes, rows, n, tile)
