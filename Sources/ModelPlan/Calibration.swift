@@ -55,8 +55,8 @@ public struct Calibration: Sendable, Codable, Equatable {
     let data = Data(PackageResources.calibration_json)
     return (try? JSONDecoder().decode(Calibration.self, from: data))
       ?? Calibration(
-        productsPerTops: 1.3e11, activationBytesPerTops: 4.6e9, weightShare: 0.8,
-        operationMs: 2e-4, dispatchMs: 0.012, fullChannels: 16, low: 0.7, high: 1.4)
+        productsPerTops: 2.9e11, activationBytesPerTops: 4.2e9, weightShare: 0.8,
+        operationMs: 2e-4, dispatchMs: 0.018, fullChannels: 6, low: 0.7, high: 1.3)
   }()
 
   /// The data file of these parameters.

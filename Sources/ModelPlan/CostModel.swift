@@ -4,8 +4,9 @@ import ModelTensors
 
 /// Estimates how long operations take on the units of a chip.
 ///
-/// An operation takes the longest of its multiply-adds, its activations and its weights, each at the
-/// rate of the unit, and a little beside. docs/plan.md has the model with its reasons.
+/// An operation takes the longer of its multiply-adds and its bytes, each at the rate of the unit, and a
+/// little beside. On the Neural Engine weights come while other operations run: they cost only what
+/// exceeds all that runs with them (``PlanTimes``). docs/plan.md has the model with its reasons.
 struct CostModel: Sendable {
   /// What bounds an operation.
   enum Bound: String, Sendable {
@@ -16,7 +17,10 @@ struct CostModel: Sendable {
 
   /// The estimate for one operation on one unit.
   struct Estimate: Sendable {
+    /// The time; on the Neural Engine that of a run without waiting for weights.
     var milliseconds: Double
+    /// The time in which the weights come, where that goes on beside other operations.
+    var weightMilliseconds = 0.0
     var bound: Bound
     /// Bytes read, weights as the unit reads them included.
     var bytesRead: Double
@@ -34,6 +38,10 @@ struct CostModel: Sendable {
     var estimate = Estimate(
       milliseconds: 0, bound: .memory, bytesRead: read, bytesWritten: work.activationsWritten)
     let times = self.times(node, work, weights, on: unit, isFused: isFused)
+    if unit == .ne {
+      let rate = chip.ne?.bandwidth?.value ?? calibration.weightShare * chip.dram.value
+      estimate.weightMilliseconds = weights / max(rate * 1e9, 1) * 1000
+    }
     let longest = max(times.compute, times.memory)
     estimate.milliseconds = longest + times.overhead
     estimate.bound =
@@ -54,9 +62,7 @@ struct CostModel: Sendable {
       let busy = work.channelsPerGroup.map { min(1, Double($0) / calibration.fullChannels) } ?? 1
       let rate = calibration.productsPerTops * tops * max(busy, 1e-3) * integerFactor(node, ne)
       let compute = work.multiplyAdds / rate
-      let memory = max(
-        activations / (calibration.activationBytesPerTops * tops),
-        weights / (calibration.weightShare * chip.dram.value * 1e9))
+      let memory = activations / (calibration.activationBytesPerTops * tops)
       return (compute * 1000, memory * 1000, isFree ? 0 : calibration.operationMs)
     case .gpu, .cpu:
       let processor = unit == .gpu ? chip.gpu : chip.cpu

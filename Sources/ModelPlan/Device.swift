@@ -80,8 +80,11 @@ public struct Chip: Sendable, Codable, Equatable {
     public var dispatchMs: Figure?
     /// Megabytes of memory beside the unit.
     public var onChipMb: Figure
+    /// Gigabytes per second at which weights come; nil for the calibrated share of the memory's rate.
+    public var bandwidth: Figure?
 
     enum CodingKeys: String, CodingKey {
+      case bandwidth = "bandwidth_gb_per_s"
       case marketedTops = "marketed_tops"
       case fp16Tops = "fp16_tops"
       case dispatchMs = "dispatch_ms"
@@ -137,6 +140,7 @@ public struct Chip: Sendable, Codable, Equatable {
     if let ne {
       if let marketed = ne.marketedTops { list.append(("NE marketed TOPS", marketed)) }
       list += [("NE fp16 TOPS", ne.fp16Tops), ("NE on-chip MB", ne.onChipMb)]
+      if let bandwidth = ne.bandwidth { list.append(("NE GB/s", bandwidth)) }
       if let dispatch = ne.dispatchMs { list.append(("NE dispatch ms", dispatch)) }
     }
     for (title, processor) in [("GPU", gpu), ("CPU", cpu)] {

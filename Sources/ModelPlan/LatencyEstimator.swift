@@ -31,19 +31,57 @@ struct PlanTimes: Sendable {
   /// The sum of all, the start of the first unit included.
   let latency: Double
 
+  /// Those of the faster of two placements: with weights beside other operations, and waited for.
   init(_ placement: Placement) {
-    let units = placement.assign()
+    let beside = placement.assign(waitingForWeights: false)
+    let waiting = placement.assign(waitingForWeights: true)
+    let first = PlanTimes(placement, beside)
+    if waiting == beside {
+      self = first
+    } else {
+      let second = PlanTimes(placement, waiting)
+      self = second.latency < first.latency ? second : first
+    }
+  }
+
+  private init(_ placement: Placement, _ units: [ComputeUnit]) {
     let nodes = placement.graph.nodes
     self.units = units
-    estimates = nodes.indices.map {
+    var estimates = nodes.indices.map {
       placement.model.estimate(nodes[$0], on: units[$0], isFused: placement.isFused[$0])
     }
+    PlanTimes.addWeights(to: &estimates, units)
+    self.estimates = estimates
     let isUniform = units.allSatisfy { $0 == units.first }
     transfers = isUniform ? [] : PlanTimes.transfers(placement, units)
     latency =
       estimates.reduce(0) { $0 + ($1?.milliseconds ?? 0) }
       + (units.first.map(placement.dispatch) ?? 0)
       + transfers.reduce(0) { $0 + $1.milliseconds }
+  }
+
+  /// Adds what weights take beyond the run of operations that they come beside, to each operation by
+  /// its share of the weights.
+  private static func addWeights(
+    to estimates: inout [CostModel.Estimate?], _ units: [ComputeUnit]
+  ) {
+    var start = 0
+    while start < units.count {
+      var end = start + 1
+      while end < units.count, units[end] == units[start] { end += 1 }
+      let run = estimates[start..<end].compactMap { $0 }
+      let weights = run.reduce(0) { $0 + $1.weightMilliseconds }
+      let excess = weights - run.reduce(0) { $0 + $1.milliseconds }
+      if excess > 0 {
+        for index in start..<end {
+          guard var estimate = estimates[index], estimate.weightMilliseconds > 0 else { continue }
+          estimate.milliseconds += excess * estimate.weightMilliseconds / weights
+          estimate.bound = .memory
+          estimates[index] = estimate
+        }
+      }
+      start = end
+    }
   }
 
   /// Changes of unit between operations in turn, with what the later one reads from elsewhere.

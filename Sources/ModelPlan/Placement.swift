@@ -70,7 +70,10 @@ struct Placement: Sendable {
   }
 
   /// The unit of each operation, by dynamic programming over the order of the program.
-  func assign() -> [ComputeUnit] {
+  ///
+  /// - Parameter waitingForWeights: Whether an operation waits for its own weights; else they come
+  ///   beside others and cost nothing. The truth lies between.
+  func assign(waitingForWeights: Bool) -> [ComputeUnit] {
     let all = ComputeUnit.allCases
     var costs = [Double](repeating: 0, count: all.count)
     var origins: [[Int]] = []
@@ -81,7 +84,9 @@ struct Placement: Sendable {
       var origin = Array(all.indices)
       for unit in supported[index] {
         guard let place = all.firstIndex(of: unit) else { continue }
-        let own = model.estimate(node, on: unit, isFused: isFused[index])?.milliseconds ?? 0
+        let estimate = model.estimate(node, on: unit, isFused: isFused[index])
+        let own = max(
+          estimate?.milliseconds ?? 0, waitingForWeights ? estimate?.weightMilliseconds ?? 0 : 0)
         if index == 0 {
           row[place] = own + starts[place]
           continue
