@@ -77,7 +77,8 @@ struct CostModel: Sendable {
 
   /// 8-bit products count twice where the chip is marketed with them.
   private func integerFactor(_ node: PlanGraph.Node, _ ne: Chip.NeuralEngine) -> Double {
-    guard node.elementType == .int8 || node.elementType == .uint8 else { return 1 }
+    let isInteger = node.elementType == .int8 || node.elementType == .uint8
+    guard node.isQuantized || isInteger else { return 1 }
     return max(1, (ne.marketedTops?.value ?? 0) / max(ne.fp16Tops.value, 1e-9))
   }
 
@@ -90,7 +91,8 @@ struct CostModel: Sendable {
   /// Operations that run with the one that makes their input, as it writes its result.
   static let fusable: Set<String> = [
     "relu", "relu6", "clip", "sigmoid", "silu", "gelu", "sigmoid_hard", "thresholded_relu", "tanh",
-    "leaky_relu", "elu", "prelu", "softplus", "clamped_relu", "batch_norm", "mul",
+    "leaky_relu", "elu", "prelu", "softplus", "clamped_relu", "batch_norm", "mul", "quantize",
+    "dequantize",
   ]
 
   // MARK: Weights

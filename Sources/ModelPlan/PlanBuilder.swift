@@ -94,18 +94,24 @@ struct PlanBuilder {
 
   private func advice(_ operations: [Plan.Operation], _ units: [ComputeUnit]) -> [Plan.Advice] {
     var found: [String: Plan.Advice] = [:]
+    var types: [String: Set<String>] = [:]
     for (index, operation) in operations.enumerated() {
       guard let rule = placement.obstacles[index][.ne] else { continue }
       let key = rule.name + rule.reason
       var advice =
         found[key]
         ?? Plan.Advice(
-          rule: rule.name, message: "\(operation.type) leaves the Neural Engine: \(rule.reason)",
-          operations: [], cost: 0, hint: rule.hint, source: rule.source,
-          confidence: rule.confidence)
+          rule: rule.name, message: rule.reason, operations: [], cost: 0, hint: rule.hint,
+          source: rule.source, confidence: rule.confidence)
       advice.operations.append(operation.name)
       advice.cost += operation.cost
       found[key] = advice
+      types[key, default: []].insert(operation.type)
+    }
+    for (key, types) in types {
+      let subject = types.count == 1 ? "\(types.first ?? "") leaves" : "operations leave"
+      let reason = found[key]?.message ?? ""
+      found[key]?.message = "\(subject) the Neural Engine: \(reason)"
     }
     return found.values.sorted { ($1.cost, $0.rule, $0.message) < ($0.cost, $1.rule, $1.message) }
   }

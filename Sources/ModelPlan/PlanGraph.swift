@@ -26,6 +26,8 @@ public struct PlanGraph: Sendable {
     public var rank: Int
     /// The largest size of an axis among its inputs and outputs.
     public var largestSize: Int
+    /// Whether it multiplies integers of 8 bits, though its types are those of floats.
+    public var isQuantized = false
     /// The spatial sizes of a convolution's weight; nil for other operations.
     public var kernel: [Int]?
     /// Why its types could not be inferred; nil where they could.
@@ -72,6 +74,7 @@ public struct PlanGraph: Sendable {
       }
       nodes.append(Node(step, inference, constants))
     }
+    QuantizedActivations.apply(to: &nodes)
     hasUnknownShapes = nodes.contains { $0.work == nil }
   }
 }
