@@ -34,15 +34,22 @@ extension BundleCache {
   /// - Throws: `FileError` when the cache cannot be read or written.
   public func prune(_ limits: Limits) throws -> Removal {
     var removal = Removal()
+    let keys = try folder.keys()
+    if !keys.isEmpty { try folder.prepare() }
     for key in try folder.keysInWork() {
       guard let lock = try folder.lockIfFree(key) else { continue }
       try folder.clearWork(key)
       if !FileSystem.exists(folder.entry(key)) { lock.remove() }
     }
     var kept: [CacheEntry] = []
-    for key in try folder.keys() {
+    for key in keys {
       switch state(ofKey: key, hashing: false) {
-      case .usable(let entry): kept.append(entry)
+      case .usable(let entry):
+        kept.append(entry)
+        if let lock = try folder.lockIfFree(key) {
+          try folder.clearEntry(key)
+          withExtendedLifetime(lock) {}
+        }
       case .damaged(let reason):
         try remove(key, CacheRecord.read(folder.record(key), as: CacheEntry.self), reason, &removal)
       case .absent: break
@@ -90,7 +97,9 @@ extension BundleCache {
   ///   - version: Only this version; an entry that has others as well loses this one.
   public func remove(named name: String, version: String? = nil) throws -> Removal {
     var removal = Removal()
-    for entry in try entries() where entry.key.name == name || entry.key.digest == name {
+    let entries = try entries()
+    if !entries.isEmpty { try folder.prepare() }
+    for entry in entries where entry.key.name == name || entry.key.digest == name {
       if let version {
         guard entry.versions.contains(version) else { continue }
         if entry.versions.count > 1 {
