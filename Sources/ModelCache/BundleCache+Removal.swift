@@ -55,10 +55,9 @@ extension BundleCache {
       case .absent: break
       }
     }
-    let order = try entries().map(\.key.digest)
-    kept.sort {
-      (order.firstIndex(of: $0.key.digest) ?? 0) < (order.firstIndex(of: $1.key.digest) ?? 0)
-    }
+    let order = Dictionary(
+      try entries().enumerated().map { ($1.key.digest, $0) }, uniquingKeysWith: min)
+    kept.sort { order[$0.key.digest, default: 0] < order[$1.key.digest, default: 0] }
     func drop(_ reason: String, where isDropped: (CacheEntry) -> Bool) throws {
       for entry in kept where isDropped(entry) {
         try remove(entry.key.digest, entry, reason, &removal)
@@ -105,10 +104,20 @@ extension BundleCache {
         if entry.versions.count > 1 {
           let lock = try folder.lock(entry.key.digest)
           defer { withExtendedLifetime(lock) {} }
-          try update(entry.key.digest) { $0.versions.removeAll { $0 == version } }
-          var label = entry
-          label.files = []
-          removal.removed.append((entry.key.digest, label, "asked for; other versions stay"))
+          // Another process may have taken the other versions meanwhile.
+          let versions = record(ofKey: entry.key.digest)?.versions ?? []
+          guard versions.contains(version) else { continue }
+          if versions.count > 1 {
+            try update(entry.key.digest) { $0.versions.removeAll { $0 == version } }
+            var label = entry
+            label.versions = [version]
+            label.files = []
+            removal.removed.append((entry.key.digest, label, "asked for; other versions stay"))
+          } else {
+            try folder.remove(entry.key.digest)
+            lock.remove()
+            removal.removed.append((entry.key.digest, entry, "asked for"))
+          }
           continue
         }
       }
