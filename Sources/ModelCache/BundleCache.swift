@@ -61,8 +61,8 @@ public struct BundleCache: Sendable {
     do {
       return try missed(key, &source, request)
     } catch let error as FileError {
-      guard case .system = error, folder.holds(error.path) else { throw error }
-      throw CacheError.unusable(error)
+      if folder.isFault(error) { throw CacheError.unusable(error) }
+      throw error
     }
   }
 

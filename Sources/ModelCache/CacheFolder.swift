@@ -46,9 +46,15 @@ struct CacheFolder: Sendable {
     }
   }
 
-  /// Whether a path is that of the cache, of something in it, or of a folder above it that is missing.
-  func holds(_ place: String) -> Bool {
-    place == path || place.hasPrefix(path + "/") || path.hasPrefix(place + "/")
+  /// Whether an error is the cache's: about it, something in it, or a folder above it that is missing.
+  func isFault(_ error: FileError) -> Bool {
+    let place = error.path
+    switch error {
+    case .system: return place == path || place.hasPrefix(path + "/") || path.hasPrefix(place + "/")
+    // Somebody removes the cache right now.
+    case .missing: return place.hasPrefix(root + "/")
+    default: return false
+    }
   }
 
   /// The folder of an entry.

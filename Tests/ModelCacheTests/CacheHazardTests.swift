@@ -68,6 +68,19 @@ import Testing
     #expect(try fixture.isSound())
   }
 
+  @Test func aCacheThatGoesMeanwhile() throws {
+    let request = fixture.request {
+      $0.progress = { [folder = fixture.folder] in
+        if $0 == .compiling { try? FileManager.default.removeItem(atPath: folder("cache")) }
+      }
+    }
+    let error = #expect(throws: CacheError.self) { try cache.bundle(request) }
+    guard case .unusable = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
   @Test func aPipeInThePlaceOfTheHits() throws {
     let key = try cache.bundle(fixture.request()).entry.key.digest
     try #require(mkfifo(cache.folder.hits(key), 0o644) == 0)
