@@ -61,6 +61,7 @@ public struct BundleCompiler: Sendable {
           .unsupported, "\(subject) is not valid: \(finding.message) (\(finding.place))",
           hint: finding.hint ?? "mlt validate lists all that is wrong")
       }
+      try checkWeightNames(program, subject)
     case .neuralNetwork(let network):
       throw BundleError(
         .unsupported,
@@ -68,7 +69,7 @@ public struct BundleCompiler: Sendable {
           + "are not documented",
         hint: "convert it to an ML Program, or compile it with Xcode")
     case .pipeline(let pipeline):
-      guard depth < CompiledModel.maximumDepth else {
+      guard depth + 1 < CompiledModel.maximumDepth else {
         throw BundleError(.unsupported, "pipelines are nested too deeply")
       }
       for (index, child) in pipeline.models.enumerated() {
@@ -77,6 +78,24 @@ public struct BundleCompiler: Sendable {
       }
     case .other: break
     case .absent: throw BundleError(.unsupported, "\(subject) has no content")
+    }
+  }
+
+  /// Refuses weight files whose places in a bundle are those of its own files.
+  private func checkWeightNames(
+    _ program: Program, _ subject: String
+  ) throws(BundleError) {
+    var name: String?
+    for (_, function) in program.functions where name == nil {
+      function.activeBlock?.forEachWeight { weight in
+        let first = weight.reference.relativePath.prefix { $0 != "/" }
+        if BundleWriter.ownNames.contains(first.lowercased()) { name = weight.reference.fileName }
+      }
+    }
+    if let name {
+      throw BundleError(
+        .unsupported, "\(subject) calls a weight file \(name), where a bundle has a file of its own"
+      )
     }
   }
 

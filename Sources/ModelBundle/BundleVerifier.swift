@@ -6,6 +6,8 @@ import ModelSpec
 /// Checks that the files of a bundle agree with one another and with the model's kind.
 struct BundleVerifier {
   let container: ModelContainer
+  /// The most bytes of a file that only describes.
+  private static let maximumSummary = 64 << 20
 
   /// What is wrong with a bundle beside its programs and weights.
   func findings(_ compiled: CompiledModel) -> [Finding] {
@@ -107,9 +109,11 @@ struct BundleVerifier {
     let names = Set(container.files.map(\.path))
     let version = compiled.model.specificationVersion
     if names.contains("metadata.json") {
-      let metadata = (try? container.file(at: "metadata.json")).flatMap { file in
-        BundleMetadata(json: file.withBytes { Array($0) })
-      }
+      let metadata =
+        (try? container.file(
+          at: "metadata.json", maximum: BundleVerifier.maximumSummary)).flatMap { file in
+          BundleMetadata(json: file.withBytes { Array($0) })
+        }
       if let metadata, metadata.specificationVersion != version {
         findings.append(
           Finding(
@@ -122,8 +126,9 @@ struct BundleVerifier {
       }
     }
     let analytics = "analytics/coremldata.bin"
-    if names.contains(analytics), let file = try? container.file(at: analytics) {
+    if names.contains(analytics) {
       do {
+        let file = try container.file(at: analytics, maximum: BundleVerifier.maximumSummary)
         _ = try file.withBytes { try AnalyticsData($0, path: file.path) }
       } catch {
         findings.append(

@@ -100,6 +100,11 @@ struct BundleWriter {
     }
   }
 
+  /// What the folder of a program has beside its weights.
+  static let ownNames: Set<String> = [
+    "coremldata.bin", "model.mil", "metadata.json", "analytics",
+  ]
+
   /// Some readers of the text refuse one that names no compiler.
   private static let buildInfo = [
     "coremlc-component-MIL": "3600.14.1", "coremlc-version": "3600.25.1",

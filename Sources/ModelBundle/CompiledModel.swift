@@ -75,7 +75,9 @@ public struct CompiledModel: Sendable {
       for index in 0..<Int(count) {
         let inner = "\(folder)model\(index)/"
         let child = try CompiledModel(
-          file: container.file(at: inner + "coremldata.bin"), container, folder: inner,
+          file: container.file(
+            at: inner + "coremldata.bin", maximum: ModelContainer.maximumBundleFile),
+          container, folder: inner,
           depth: depth + 1, resolvingWeights: resolvingWeights)
         pipeline.models.append(child.model)
         children.append(child)
@@ -98,7 +100,8 @@ public struct CompiledModel: Sendable {
   private static func text(
     _ container: ModelContainer, _ folder: String, _ weights: any WeightResolver
   ) throws -> MILDocument {
-    let file = try container.file(at: folder + "model.mil")
+    let file = try container.file(
+      at: folder + "model.mil", maximum: ModelContainer.maximumBundleFile)
     let parser = MILParser { reference, type, shape in
       try weights.source(for: reference, elementType: type, shape: shape)
     }
@@ -117,7 +120,7 @@ public struct CompiledModel: Sendable {
   ) throws -> [String] {
     let name = folder + "modelNames/coremldata.bin"
     guard container.files.contains(where: { $0.path == name }) else { return [] }
-    let file = try container.file(at: name)
+    let file = try container.file(at: name, maximum: ModelContainer.maximumBundleFile)
     return try file.withBytes { bytes in
       var reader = LittleEndianReader(bytes, path: file.path)
       let names = try reader.texts()

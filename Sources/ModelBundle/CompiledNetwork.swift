@@ -20,6 +20,9 @@ enum CompiledNetwork {
     var layers: [Layer]
   }
 
+  /// Far more than the lists of layers of the largest networks have.
+  private static let maximumBytes = 256 << 20
+
   /// The layers of the network in a folder of a bundle; none where the file is absent or packed.
   ///
   /// - Throws: ``SpecError`` for JSON text that is no network.
@@ -28,7 +31,7 @@ enum CompiledNetwork {
   ) throws -> [NeuralNetworkLayer] {
     let name = folder + "model.espresso.net"
     guard container.files.contains(where: { $0.path == name }) else { return [] }
-    let file = try container.file(at: name)
+    let file = try container.file(at: name, maximum: maximumBytes)
     let bytes = file.withBytes { Data($0) }
     // System models pack the file.
     guard bytes.first == UInt8(ascii: "{") else { return [] }

@@ -32,7 +32,7 @@ public struct ModelValidator: Sendable {
     }
     findings += versions(model)
     findings += Verifier.findings(model)
-    findings += weights(model, container, place: "", folder: "")
+    findings += try weights(model, container, place: "", folder: "")
     return findings.enumerated().sorted {
       ($0.element.severity, $0.offset) < ($1.element.severity, $1.offset)
     }.map(\.element)
@@ -71,19 +71,21 @@ public struct ModelValidator: Sendable {
   /// Every reference to a weight file that leads nowhere, or to something else.
   private func weights(
     _ model: Model, _ container: ModelContainer, place: String, folder: String
-  ) -> [Finding] {
+  ) throws -> [Finding] {
     switch model.kind {
     case .program(let program):
       let resolver = ContainerWeights(container, folder: folder)
       var findings: [Finding] = []
       for (name, function) in program.functions {
-        function.activeBlock?.forEachOperation { operation, _ in
-          operation.forEachValue { value in
-            value.forEachWeight { weight in
+        try function.activeBlock?.forEachOperation { operation, _ in
+          try operation.forEachValue { value in
+            try value.forEachWeight { weight in
               do {
                 _ = try resolver.source(
                   for: weight.reference, elementType: weight.source.elementType,
                   shape: weight.source.shape)
+              } catch let error as FileError where error.kind == "system" {
+                throw error
               } catch {
                 findings.append(
                   Finding(
@@ -96,8 +98,8 @@ public struct ModelValidator: Sendable {
       }
       return findings
     case .pipeline(let pipeline):
-      return pipeline.models.enumerated().flatMap { index, child in
-        weights(
+      return try pipeline.models.enumerated().flatMap { index, child in
+        try weights(
           child, container, place: "\(place)\(pipeline.name(of: index))/",
           folder: container.contents == .compiled ? "\(folder)model\(index)/" : "")
       }

@@ -13,9 +13,7 @@ extension BundleCache {
   ///
   /// - Throws: `FileError` when the cache's folder cannot be read; none where there is no cache.
   public func entries() throws -> [CacheEntry] {
-    let entries = try folder.keys().compactMap { key in
-      CacheRecord.read(folder.record(key), as: CacheEntry.self)
-    }
+    let entries = try folder.keys().compactMap(record(ofKey:))
     return entries.sorted { left, right in
       if left.key.name != right.key.name { return left.key.name < right.key.name }
       return BundleCache.precedes(left, right)
@@ -65,14 +63,22 @@ extension BundleCache {
     throw CacheError.absent(name: name, version: version)
   }
 
-  /// What is wrong with an entry; every file is read.
-  ///
-  /// - Returns: nil when nothing is.
-  public func fault(of key: String) -> String? {
+  /// What reading all files of an entry has shown.
+  public enum Verification: Sendable, Equatable {
+    /// Nothing is wrong.
+    case sound
+    /// Another process has removed the entry meanwhile.
+    case gone
+    /// What is wrong.
+    case fault(String)
+  }
+
+  /// Reads every file of an entry.
+  public func verification(of key: String) -> Verification {
     switch state(ofKey: key, hashing: true) {
-    case .usable: nil
-    case .absent: "it is gone"
-    case .damaged(let reason): reason
+    case .usable: .sound
+    case .absent: .gone
+    case .damaged(let reason): .fault(reason)
     }
   }
 

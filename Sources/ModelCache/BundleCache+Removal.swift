@@ -34,24 +34,30 @@ extension BundleCache {
   /// - Throws: `FileError` when the cache cannot be read or written.
   public func prune(_ limits: Limits) throws -> Removal {
     var removal = Removal()
+    let keys = try folder.keys()
+    if !keys.isEmpty { try folder.prepare() }
     for key in try folder.keysInWork() {
       guard let lock = try folder.lockIfFree(key) else { continue }
       try folder.clearWork(key)
       if !FileSystem.exists(folder.entry(key)) { lock.remove() }
     }
     var kept: [CacheEntry] = []
-    for key in try folder.keys() {
+    for key in keys {
       switch state(ofKey: key, hashing: false) {
-      case .usable(let entry): kept.append(entry)
+      case .usable(let entry):
+        kept.append(entry)
+        if let lock = try folder.lockIfFree(key) {
+          try folder.clearEntry(key)
+          withExtendedLifetime(lock) {}
+        }
       case .damaged(let reason):
         try remove(key, CacheRecord.read(folder.record(key), as: CacheEntry.self), reason, &removal)
       case .absent: break
       }
     }
-    let order = try entries().map(\.key.digest)
-    kept.sort {
-      (order.firstIndex(of: $0.key.digest) ?? 0) < (order.firstIndex(of: $1.key.digest) ?? 0)
-    }
+    let order = Dictionary(
+      try entries().enumerated().map { ($1.key.digest, $0) }, uniquingKeysWith: min)
+    kept.sort { order[$0.key.digest, default: 0] < order[$1.key.digest, default: 0] }
     func drop(_ reason: String, where isDropped: (CacheEntry) -> Bool) throws {
       for entry in kept where isDropped(entry) {
         try remove(entry.key.digest, entry, reason, &removal)
@@ -90,16 +96,28 @@ extension BundleCache {
   ///   - version: Only this version; an entry that has others as well loses this one.
   public func remove(named name: String, version: String? = nil) throws -> Removal {
     var removal = Removal()
-    for entry in try entries() where entry.key.name == name || entry.key.digest == name {
+    let entries = try entries()
+    if !entries.isEmpty { try folder.prepare() }
+    for entry in entries where entry.key.name == name || entry.key.digest == name {
       if let version {
         guard entry.versions.contains(version) else { continue }
         if entry.versions.count > 1 {
           let lock = try folder.lock(entry.key.digest)
           defer { withExtendedLifetime(lock) {} }
-          try update(entry.key.digest) { $0.versions.removeAll { $0 == version } }
-          var label = entry
-          label.files = []
-          removal.removed.append((entry.key.digest, label, "asked for; other versions stay"))
+          // Another process may have taken the other versions meanwhile.
+          let versions = record(ofKey: entry.key.digest)?.versions ?? []
+          guard versions.contains(version) else { continue }
+          if versions.count > 1 {
+            try update(entry.key.digest) { $0.versions.removeAll { $0 == version } }
+            var label = entry
+            label.versions = [version]
+            label.files = []
+            removal.removed.append((entry.key.digest, label, "asked for; other versions stay"))
+          } else {
+            try folder.remove(entry.key.digest)
+            lock.remove()
+            removal.removed.append((entry.key.digest, entry, "asked for"))
+          }
           continue
         }
       }

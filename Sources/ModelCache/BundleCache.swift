@@ -61,8 +61,8 @@ public struct BundleCache: Sendable {
     do {
       return try missed(key, &source, request)
     } catch let error as FileError {
-      guard case .system = error, folder.holds(error.path) else { throw error }
-      throw CacheError.unusable(error)
+      if folder.isFault(error) { throw CacheError.unusable(error) }
+      throw error
     }
   }
 
@@ -105,12 +105,10 @@ public struct BundleCache: Sendable {
     guard source.content.isCurrent(source.path) else {
       throw CacheError.changed(path: request.model)
     }
-    let known = Dictionary(source.content.files.map { ($0.path, $0.sha256) }) { first, _ in first }
+    let copied = source.digests(of: loaded)
     let files = try FileTree(folder: writer.path).files.map { file in
       let path = "\(writer.path)/\(file.path)"
-      // A copied weight file has the digest of its source.
-      let copied = known.first { $0.key.hasSuffix("/" + file.path) }
-      let sha256 = try copied?.value ?? ContentDigest.file(path).digest
+      let sha256 = try copied[file.path] ?? ContentDigest.file(path).digest
       return CacheEntry.File(
         path: file.path, bytes: file.byteCount, modified: try FileStatus(path: path).modified,
         sha256: sha256)
@@ -159,6 +157,7 @@ public struct BundleCache: Sendable {
   /// Changes the record of an entry; its lock must be held.
   func update(_ key: String, _ change: (inout CacheEntry) -> Void) throws {
     let path = folder.record(key)
+    try folder.clearEntry(key)
     guard var entry = CacheRecord.read(path, as: CacheEntry.self) else { return }
     change(&entry)
     try AtomicFile.write(CacheRecord.bytes(of: entry), to: path, force: true)
@@ -185,4 +184,18 @@ public struct CachedBundle: Sendable, Equatable {
   public var path: String
   /// Why it had to be made; nil when it was there.
   public var miss: CacheMiss?
+
+  /// Copies the bundle into an empty folder, sharing blocks where the file system can.
+  ///
+  /// - Throws: ``CacheError/unusable(_:)`` when the cache's files cannot be read, for instance since
+  ///   another process has removed them; `FileError` when the folder cannot be written.
+  public func copy(into folder: FolderWriter) throws {
+    for file in entry.files {
+      do throws(FileError) {
+        try folder.copy("\(path)/\(file.path)", to: file.path)
+      } catch {
+        throw error.path.hasPrefix(path + "/") ? CacheError.unusable(error) : error
+      }
+    }
+  }
 }

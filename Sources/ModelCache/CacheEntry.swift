@@ -74,9 +74,12 @@ public struct CacheKey: Codable, Sendable, Hashable {
 
 /// Reads and writes the records of the cache.
 enum CacheRecord {
+  /// Records of models with the most files that a container may have are smaller.
+  private static let maximumBytes = 64 << 20
+
   /// The record in a file, or nil where there is none that can be read.
   static func read<Record: Decodable>(_ path: String, as type: Record.Type) -> Record? {
-    guard let file = try? MappedFile(path: path) else { return nil }
+    guard let file = try? MappedFile(path: path), file.count <= maximumBytes else { return nil }
     return file.withBytes { bytes in
       try? JSONDecoder().decode(type, from: Data(bytes))
     }

@@ -35,11 +35,10 @@ struct CacheFolder: Sendable {
   ///
   /// - Throws: `FileError.system` where that is refused.
   func prepare() throws(FileError) {
-    if FileSystem.kind(work) == .folder { return }
+    let folders = [root, bundles, sources, locks, work]
+    if folders.allSatisfy({ FileSystem.kind($0) == .folder }) { return }
     try FileSystem.makePath(path)
-    for folder in [root, bundles, sources, locks, work] {
-      try FileSystem.makeFolder(folder, shared: true)
-    }
+    for folder in folders { try FileSystem.makeFolder(folder, shared: true) }
     let tag = path + "/CACHEDIR.TAG"
     if !FileSystem.exists(tag) {
       let text = "Signature: 8a477f597d28d172789f06886806bc55\n# The cache of mlt.\n"
@@ -47,9 +46,15 @@ struct CacheFolder: Sendable {
     }
   }
 
-  /// Whether a path is that of the cache, of something in it, or of a folder above it that is missing.
-  func holds(_ place: String) -> Bool {
-    place == path || place.hasPrefix(path + "/") || path.hasPrefix(place + "/")
+  /// Whether an error is the cache's: about it, something in it, or a folder above it that is missing.
+  func isFault(_ error: FileError) -> Bool {
+    let place = error.path
+    switch error {
+    case .system: return place == path || place.hasPrefix(path + "/") || path.hasPrefix(place + "/")
+    // Somebody removes the cache right now.
+    case .missing: return place.hasPrefix(root + "/")
+    default: return false
+    }
   }
 
   /// The folder of an entry.
@@ -74,8 +79,7 @@ struct CacheFolder: Sendable {
 
   /// The keys of all entries, sorted; none where there is no cache.
   func keys() throws(FileError) -> [String] {
-    guard FileSystem.kind(bundles) == .folder else { return [] }
-    return try FileSystem.names(in: bundles)
+    try FileSystem.names(in: bundles, orNone: true)
   }
 
   /// Waits for the lock of a key.
@@ -95,22 +99,30 @@ struct CacheFolder: Sendable {
 
   /// Removes what processes that were killed have left of a key; its lock must be held.
   func clearWork(_ key: String) throws(FileError) {
-    for name in try FileSystem.names(in: work) where name.hasPrefix(key) {
+    for name in try FileSystem.names(in: work) where name.hasPrefix(key + "-") {
       FileSystem.removeTree("\(work)/\(name)")
     }
   }
 
   /// The keys that have something in the making, by the living or the dead.
   func keysInWork() throws(FileError) -> Set<String> {
-    guard FileSystem.kind(work) == .folder else { return [] }
-    return Set(try FileSystem.names(in: work).map { String($0.prefix { $0 != "-" }) })
+    let names = try FileSystem.names(in: work, orNone: true).map { String($0.prefix { $0 != "-" }) }
+    return Set(names.filter { !$0.isEmpty })
+  }
+
+  /// Removes what processes that were killed have left beside the record of an entry; its lock must
+  /// be held.
+  func clearEntry(_ key: String) throws(FileError) {
+    let temporary = ".\(PathNames.last(record(key)))."
+    for name in try FileSystem.names(in: entry(key), orNone: true) where name.hasPrefix(temporary) {
+      FileSystem.removeTree("\(entry(key))/\(name)")
+    }
   }
 
   /// Removes what is remembered of models of which there is no bundle, and what killed processes left
   /// there.
   func clearSources(keeping contents: Set<String>) throws(FileError) {
-    guard FileSystem.kind(sources) == .folder else { return }
-    for name in try FileSystem.names(in: sources) {
+    for name in try FileSystem.names(in: sources, orNone: true) {
       let record = CacheRecord.read("\(sources)/\(name)", as: SourceContent.self)
       if let record, contents.contains(record.digest) { continue }
       FileSystem.removeTree("\(sources)/\(name)")

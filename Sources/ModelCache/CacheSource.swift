@@ -1,5 +1,6 @@
 import ModelBundle
 import ModelFiles
+import ModelGraph
 import ModelSpec
 
 /// The model of a request: what is remembered of it, read anew only when it has changed.
@@ -23,10 +24,16 @@ struct CacheSource {
       isNew = false
       return
     }
+    // What is decoded here is what is hashed below only if no file changes in between.
+    let before = try SourcePlace(path: path).settledStatus()
     let started = FileStatus.now
     let loaded = try LoadedModel(path: model)
     self.loaded = loaded
     content = try SourceContent(loaded, path: path) { request.progress?(.hashing($0)) }
+    let after = Dictionary(content.files.map { ($0.path, $0.status) }) { first, _ in first }
+    guard before.allSatisfy({ after[$0.key] == $0.value }) else {
+      throw CacheError.changed(path: request.model)
+    }
     // A file that may change without a new time is read again the next time.
     isNew = content.isSettled(at: started)
   }
@@ -46,6 +53,17 @@ struct CacheSource {
 
   func version(for request: BundleCache.Request) -> String {
     request.modelVersion ?? content.modelVersion
+  }
+
+  /// The digests of the weight files that a bundle gets as copies, by their paths in the bundle.
+  func digests(of loaded: LoadedModel) -> [String: String] {
+    let known = Dictionary(content.files.map { ($0.path, $0.sha256) }) { first, _ in first }
+    var digests: [String: String] = [:]
+    for name in loaded.weightFileNames {
+      guard let path = try? loaded.container.weightPath(named: name) else { continue }
+      digests[BlobReference(fileName: name, offset: 0).relativePath] = known[path]
+    }
+    return digests
   }
 
   /// The model itself.

@@ -23,12 +23,25 @@ extension BundleCache {
   /// The state of the entry in a folder of this name.
   func state(ofKey key: String, hashing: Bool) -> CacheState {
     guard FileSystem.exists(folder.entry(key)) else { return .absent }
+    // An entry may go at any moment: what is then not found is no damage.
+    func damaged(_ reason: String) -> CacheState {
+      FileSystem.exists(folder.entry(key)) ? .damaged(reason) : .absent
+    }
+    guard let entry = record(ofKey: key) else { return damaged("its record cannot be read") }
+    do {
+      let state = try check(entry, hashing: hashing)
+      if case .damaged(let reason) = state { return damaged(reason) }
+      return state
+    } catch { return damaged("\(error)") }
+  }
+
+  /// The record of the entry in a folder of this name; nil where it cannot be read or is that of
+  /// another entry.
+  func record(ofKey key: String) -> CacheEntry? {
     guard let entry = CacheRecord.read(folder.record(key), as: CacheEntry.self),
       entry.schema == CacheEntry.currentSchema, entry.key.digest == key
-    else { return .damaged("its record cannot be read") }
-    do {
-      return try check(entry, hashing: hashing)
-    } catch { return .damaged("\(error)") }
+    else { return nil }
+    return entry
   }
 
   private func check(_ entry: CacheEntry, hashing: Bool) throws -> CacheState {

@@ -88,6 +88,26 @@ struct SourcePlace {
     return Set([PathNames.last(model)] + others).sorted()
   }
 
+  /// The status of the files but for weight files beside a specification, once any further change
+  /// would show in it.
+  ///
+  /// That is after a step of the file system's clock; files from the future are not waited for.
+  func settledStatus() throws -> [String: FileStatus] {
+    // A folder that is no package is not searched through.
+    if isFolder && !FileStatus.isFile(model + "/Manifest.json") { return [:] }
+    func status() throws -> [String: FileStatus] {
+      var all: [String: FileStatus] = [:]
+      for name in try paths(weightFiles: []) { all[name] = try FileStatus(path: path(of: name)) }
+      return all
+    }
+    let found = try status()
+    let now = FileStatus.now
+    let wait = found.values.map { $0.settling(at: now) }.max() ?? 0
+    if wait == 0 { return found }
+    FileStatus.wait(nanoseconds: wait)
+    return try status()
+  }
+
   /// Where a file lies.
   func path(of name: String) -> String {
     isFolder ? "\(model)/\(name)" : "\(PathNames.parent(model))/\(name)"

@@ -62,8 +62,23 @@ public struct FileStatus: Codable, Sendable, Equatable {
   /// seconds tell. A file that changed within a step before `time` may change once more without a
   /// new time.
   public func isSettled(at time: Int64) -> Bool {
-    let step: Int64 = changed % 1_000_000_000 == 0 ? 2_000_000_000 : 20_000_000
-    return max(modified, changed) <= time &- step
+    max(modified, changed) <= time &- step
+  }
+
+  private var step: Int64 { changed % 1_000_000_000 == 0 ? 2_000_000_000 : 20_000_000 }
+
+  /// How long after `time` the file is settled, in nanoseconds; 0 when it is, or has a time to come.
+  package func settling(at time: Int64) -> Int64 {
+    let last = max(modified, changed)
+    return last > time || isSettled(at: time) ? 0 : step &- (time &- last)
+  }
+
+  /// Whether a regular file stands at a path, links followed.
+  package static func isFile(_ path: String) -> Bool { (try? FileStatus(path: path)) != nil }
+
+  /// Lets time pass.
+  package static func wait(nanoseconds: Int64) {
+    usleep(UInt32(clamping: (nanoseconds &+ 999) / 1000))
   }
 }
 

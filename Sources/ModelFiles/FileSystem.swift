@@ -122,7 +122,8 @@ package enum FileSystem {
 
   /// Appends bytes to a file, which is made where it is missing, by one system call.
   package static func append(_ bytes: [UInt8], to path: String) throws(FileError) {
-    let descriptor = try open(path, O_WRONLY | O_CREAT | O_APPEND, action: "open")
+    // Without O_NONBLOCK the opening of a named pipe waits for its reader.
+    let descriptor = try open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, action: "open")
     defer { close(descriptor) }
     let result = bytes.withUnsafeBytes { buffer in
       Result { () throws(FileError) in try append(buffer, to: descriptor, path: path) }
@@ -144,8 +145,15 @@ package enum FileSystem {
   }
 
   /// The names in a folder, sorted by their UTF-8 bytes.
-  package static func names(in path: String) throws(FileError) -> [String] {
-    guard let stream = opendir(path) else { throw .last(path, "read the folder") }
+  ///
+  /// - Parameter orNone: Whether a folder that is missing has no names; else that is an error.
+  package static func names(
+    in path: String, orNone: Bool = false
+  ) throws(FileError) -> [String] {
+    guard let stream = opendir(path) else {
+      if orNone && errno == ENOENT { return [] }
+      throw .last(path, "read the folder")
+    }
     defer { closedir(stream) }
     var names: [String] = []
     while let entry = readdir(stream) {

@@ -136,7 +136,8 @@ public final class ModelContainer: Sendable {
     func load(_ name: String, maximum: Int? = nil) throws(FileError) -> MappedFile {
       switch source {
       case .folder(let folder, _):
-        return try MappedFile(path: "\(folder)/\(name)", shownAs: "\(path)/\(name)")
+        let file = try MappedFile(path: "\(folder)/\(name)", shownAs: "\(path)/\(name)")
+        return try ModelContainer.checked(file, maximum)
       case .archive(let archive):
         return MappedFile(
           contents: try archive.contents(name, maximum: maximum), path: "\(path)/\(name)")
@@ -155,7 +156,7 @@ public final class ModelContainer: Sendable {
       weightPaths = ModelContainer.weights(of: manifest, tree)
     case .compiled:
       items = []
-      specification = try load("coremldata.bin")
+      specification = try load("coremldata.bin", maximum: ModelContainer.maximumBundleFile)
       if specification.count == 0 { throw .malformed(specification.path, "the file is empty") }
       if specification.isLFSPointer {
         throw .malformed(specification.path, FileError.lfsPointerMessage)
@@ -262,32 +263,52 @@ public final class ModelContainer: Sendable {
     }
   }
 
+  /// The most bytes of a file of a bundle that is read as a whole; Core ML's messages have no more.
+  public static let maximumBundleFile = 1 << 31
+
+  private static func checked(
+    _ file: MappedFile, _ maximum: Int?
+  ) throws(FileError) -> MappedFile {
+    if let maximum, file.count > maximum {
+      throw .unsupported(file.path, "the file has \(file.count) bytes, more than \(maximum)")
+    }
+    return file
+  }
+
   /// A file of the container, mapped; of an archive that is not unpacked, read, weights excepted.
   ///
-  /// - Parameter name: A path as in ``files``.
-  public func file(at name: String) throws(FileError) -> MappedFile {
+  /// - Parameters:
+  ///   - name: A path as in ``files``.
+  ///   - maximum: The most bytes that it may have, where it is to be read as a whole.
+  public func file(at name: String, maximum: Int? = nil) throws(FileError) -> MappedFile {
     guard let base else {
       guard kind == .archive, !weightPaths.values.contains(name) else {
         throw .unsupported(path, "the archive was opened for its specification only (\(name))")
       }
       let archive = try ArchiveContents(path: path, limits: limits)
-      return MappedFile(contents: try archive.contents(name), path: "\(path)/\(name)")
+      return MappedFile(
+        contents: try archive.contents(name, maximum: maximum), path: "\(path)/\(name)")
     }
     if let fault = PathNames.fault(inRelative: name) {
       throw .malformed(path, "file name \"\(name)\": \(fault)")
     }
     let shown = contents == .specification ? base + "/" + name : path + "/" + name
-    return try MappedFile(path: base + "/" + name, shownAs: shown)
+    return try ModelContainer.checked(
+      try MappedFile(path: base + "/" + name, shownAs: shown), maximum)
   }
 
   /// The path, relative to the base, of the weight file that a specification calls `fileName`.
-  func weightPath(named fileName: String) throws(FileError) -> String {
+  package func weightPath(named fileName: String) throws(FileError) -> String {
     let prefix = "@model_path/"
     let relative = fileName.hasPrefix(prefix) ? String(fileName.dropFirst(prefix.count)) : fileName
     if let fault = PathNames.fault(inRelative: relative) {
       throw .malformed(path, "weight file name \"\(fileName)\": \(fault)")
     }
     let parts = PathNames.normalized(relative).split(separator: "/").map(String.init)
+    // A bundle has the files where its text says, usually in a folder `weights`.
+    if contents == .compiled, tree.file(parts.joined(separator: "/")) != nil {
+      return parts.joined(separator: "/")
+    }
     // The longest suffix that names a file; usually that is the last component.
     for start in parts.indices {
       if let place = weightPaths[parts[start...].joined(separator: "/")] { return place }

@@ -13,10 +13,11 @@ public struct BlobReference: Sendable, Hashable {
     self.offset = offset
   }
 
-  /// The file relative to the model's folder, `weights/weight.bin`.
+  /// The file relative to the model's folder, `weights/weight.bin`, without empty and "." parts.
   public var relativePath: String {
     let prefix = "@model_path/"
-    return fileName.hasPrefix(prefix) ? String(fileName.dropFirst(prefix.count)) : fileName
+    let path = fileName.hasPrefix(prefix) ? fileName.dropFirst(prefix.count) : Substring(fileName)
+    return path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
   }
 }
 

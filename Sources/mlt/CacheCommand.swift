@@ -80,7 +80,7 @@ enum CacheCommand: Command {
       try console.print(
         .object([
           ("schema", .integer(1)), ("directory", .string(cache.directory)),
-          ("total_bytes", .integer(entries.reduce(0) { $0 + $1.byteCount })),
+          ("total_bytes", .integer(entries.reduce(0) { $0 &+ $1.byteCount })),
           ("entries", .array(rows)),
         ]))
       return 0
@@ -93,12 +93,12 @@ enum CacheCommand: Command {
       for version in entry.versions {
         table.add([
           entry.key.name, version.isEmpty ? "–" : version, entry.key.targetName,
-          Human.bytes(entry.byteCount), age(FileStatus.now - use.last), "\(use.hits)",
+          Human.bytes(entry.byteCount), age(FileStatus.now &- use.last), "\(use.hits)",
           String(entry.key.digest.prefix(12)),
         ])
       }
     }
-    let total = entries.reduce(0) { $0 + $1.byteCount }
+    let total = entries.reduce(0) { $0 &+ $1.byteCount }
     if !entries.isEmpty { try console.print(table.lines(indent: 0).joined(separator: "\n")) }
     try console.print(
       "\(Human.counted(entries.count, "bundle")), \(Human.bytes(total)) in \(cache.directory)")
@@ -169,23 +169,28 @@ enum CacheCommand: Command {
       try cache.entries().map { ($0.key.digest, $0) }
     ) { first, _ in first }
     var faults: [(key: String, entry: CacheEntry?, reason: String)] = []
+    var verified = 0
     for (index, key) in keys.enumerated() {
       console.progress(Double(index) / Double(keys.count), "verifying")
-      if let reason = cache.fault(of: key) { faults.append((key, entries[key], reason)) }
+      switch cache.verification(of: key) {
+      case .sound: verified += 1
+      case .gone: break
+      case .fault(let reason): faults.append((key, entries[key], reason))
+      }
     }
     console.progress(nil, "")
     if console.isJSON {
       try console.print(
         .object([
           ("schema", .integer(1)), ("directory", .string(cache.directory)),
-          ("verified", .integer(keys.count - faults.count)), ("faults", rows(faults)),
+          ("verified", .integer(verified)), ("faults", rows(faults)),
         ]))
     } else {
       for fault in faults {
-        try console.print("\(fault.entry.map(title) ?? fault.key): \(fault.reason)")
+        try console.print("\(fault.entry.map(title) ?? fault.key): \(fault.reason)".onOneLine)
       }
       try console.print(
-        "\(keys.count - faults.count) of \(Human.counted(keys.count, "bundle")) verify")
+        "\(verified) of \(Human.counted(verified + faults.count, "bundle")) verify")
     }
     return faults.isEmpty ? 0 : 1
   }
@@ -247,9 +252,9 @@ enum CacheCommand: Command {
       return
     }
     for row in removal.removed {
-      try console.print("removed \(row.entry.map(title) ?? row.key): \(row.reason)")
+      try console.print("removed \(row.entry.map(title) ?? row.key): \(row.reason)".onOneLine)
     }
-    let bytes = removal.removed.reduce(0) { $0 + ($1.entry?.byteCount ?? 0) }
+    let bytes = removal.removed.reduce(0) { $0 &+ ($1.entry?.byteCount ?? 0) }
     try console.print(
       "\(Human.counted(removal.removed.count, "bundle")) removed, \(Human.bytes(bytes)) freed")
   }

@@ -55,6 +55,22 @@ func wrapped(_ text: String, width: Int) -> [String] {
 }
 
 extension String {
+  /// The text with control characters, line ends and marks of direction written out, so that names
+  /// from files neither break a line nor steer a terminal.
+  var onOneLine: String {
+    func isKept(_ scalar: Unicode.Scalar) -> Bool {
+      switch scalar.properties.generalCategory {
+      case .control, .lineSeparator, .paragraphSeparator: false
+      case .format: !scalar.properties.isBidiControl
+      default: true
+      }
+    }
+    if unicodeScalars.allSatisfy(isKept) { return self }
+    return unicodeScalars.reduce(into: "") { text, scalar in
+      text += isKept(scalar) ? String(scalar) : scalar.escaped(asASCII: true)
+    }
+  }
+
   /// The text with spaces behind it up to `width` characters.
   func padded(to width: Int) -> String {
     count >= width ? self : self + String(repeating: " ", count: width - count)

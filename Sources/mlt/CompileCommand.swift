@@ -41,6 +41,7 @@ enum CompileCommand: Command {
         throw UsageError("--\(option) is about the cache, which --no-cache leaves out")
       }
       let place = output ?? ModelName.besides(model) + ".mlmodelc"
+      try FileOutput.check(place, "--no-cache without -o", against: [(model, "MODEL")])
       outcome = try compile(model, to: place, target, arguments, reason: "no-cache")
     } else {
       outcome = try cached(model, to: output, target, arguments, console)
@@ -112,6 +113,13 @@ enum CompileCommand: Command {
     _ console: Console
   ) throws -> Outcome {
     let cache = try BundleCache(arguments)
+    // A folder that is no package is told to be none.
+    var others = FileStatus.isFile(model + "/Manifest.json") ? [(model, "MODEL")] : []
+    if let output {
+      others.append((output, "OUT"))
+      try FileOutput.check(output, "-o", against: [(cache.directory + "/v1", "the cache")])
+    }
+    try FileOutput.check(cache.directory, "the cache", against: others)
     let folder = try output.map {
       try AtomicFolder(output: $0, force: arguments.has("force"))
     }
@@ -130,18 +138,16 @@ enum CompileCommand: Command {
     let bundle: CachedBundle
     do {
       bundle = try cache.bundle(request)
+      if let folder { try bundle.copy(into: folder.writer) }
     } catch let error as CacheError {
-      // A cache that cannot be written keeps nobody from a bundle elsewhere.
+      // A cache that cannot be used, or whose bundle goes meanwhile, keeps nobody from one elsewhere.
       guard case .unusable = error, let output else { throw error }
       console.note("\(error)")
       folder?.discard()
       return try compile(model, to: output, target, arguments, reason: "\(error)")
     }
     if arguments.has("explain") { explain(bundle, console) }
-    if let folder {
-      try folder.writer.copyTree(bundle.path)
-      try folder.commit()
-    }
+    try folder?.commit()
     var result = BundleCompiler.Result()
     result.unproved = bundle.entry.unproved
     result.dropped = bundle.entry.dropped
@@ -167,7 +173,8 @@ enum CompileCommand: Command {
       }
       return nil
     }
-    for ending in [".mlpackage", ".mlmodel", ".zip", ".pkg"] where output.hasSuffix(ending) {
+    for ending in [".mlpackage", ".mlmodel", ".zip", ".pkg"]
+    where PathNames.trimmed(output).hasSuffix(ending) {
       throw UsageError(
         "OUT is a compiled bundle, \(output) is named like another form",
         hint: "name it .mlmodelc; mlt pack makes an archive of it")

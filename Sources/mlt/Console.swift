@@ -32,15 +32,15 @@ struct Console: Sendable {
 
   /// Prints a note to standard error.
   func note(_ text: String) {
-    if !isQuiet { try? write("mlt: \(text)\n", to: STDERR_FILENO) }
+    if !isQuiet { try? write("mlt: \(text.onOneLine)\n", to: STDERR_FILENO) }
   }
 
   /// Prints an error: one line to standard error, a hint below it, with `--json` an object to
   /// standard output as well.
   func report(_ failure: Failure) {
     let place = failure.path.isEmpty ? "" : "\(failure.path): "
-    var text = "mlt: error: \(place)\(failure.message)\n"
-    if let hint = failure.hint { text += "hint: \(hint)\n" }
+    var text = "mlt: error: \((place + failure.message).onOneLine)\n"
+    if let hint = failure.hint { text += "hint: \(hint.onOneLine)\n" }
     try? write(text, to: STDERR_FILENO)
     if isJSON {
       try? print(

@@ -52,7 +52,7 @@ struct Failure: Error {
         code: error.kind == .target ? 64 : 2, kind: error.kind == .target ? "usage" : "unsupported",
         message: error.message, path: model, hint: error.hint)
     case CacheError.unusable(let error):
-      self.init(error, model: model)
+      self.init(code: 74, kind: "system", message: error.message, path: error.path)
       hint = "name another folder with --cache-dir, or use --no-cache"
     case let error as CacheError:
       let isAbsent = if case .absent = error { true } else { false }

@@ -19,7 +19,7 @@ enum FileOutput {
   static func check(
     _ path: String, _ what: String, against models: [(path: String, name: String)]
   ) throws {
-    for (model, name) in models {
+    for (model, name) in models where !model.isEmpty {
       let isThere = isSame(path, model) || place(path) == place(model)
       if isThere || isInside(path, folder: model) {
         throw UsageError("\(what) would write to \(name)", hint: "choose another place")

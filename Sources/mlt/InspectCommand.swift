@@ -68,7 +68,7 @@ enum InspectCommand: Command {
       let lines = InspectText(
         report: report, listsWeights: arguments.has("weights"), operations: operations
       ).lines
-      try console.print(lines.joined(separator: "\n"))
+      try console.print(lines.map(\.onOneLine).joined(separator: "\n"))
     }
   }
 }

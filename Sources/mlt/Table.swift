@@ -14,7 +14,7 @@ struct Table {
     if !header.isEmpty { rows.append(header) }
   }
 
-  mutating func add(_ cells: [String]) { rows.append(cells) }
+  mutating func add(_ cells: [String]) { rows.append(cells.map(\.onOneLine)) }
 
   var isEmpty: Bool { rows.isEmpty }
 

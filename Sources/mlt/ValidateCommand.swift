@@ -24,8 +24,9 @@ enum ValidateCommand: Command {
       try console.print(json(findings, path: path))
     } else {
       for finding in findings {
-        try console.print("\(finding.severity.rawValue) \(finding.place): \(finding.message)")
-        if let hint = finding.hint { try console.print("  hint: \(hint)") }
+        let place = "\(finding.severity.rawValue) \(finding.place)"
+        try console.print("\(place): \(finding.message)".onOneLine)
+        if let hint = finding.hint { try console.print("  hint: \(hint.onOneLine)") }
       }
       try console.print(summary(findings))
     }

@@ -38,7 +38,7 @@ import Testing
 
   /// Every entry that is there verifies.
   private func checkEntries() throws {
-    for key in try cache.keys() { #expect(cache.fault(of: key) == nil) }
+    for key in try cache.keys() { #expect(cache.verification(of: key) == .sound) }
   }
 
   @Test func killedProcessesLeaveNothingThatIsTrusted() throws {
@@ -175,5 +175,28 @@ import Testing
     let second = try answer(Executable.run(words + ["--force"], in: folder.path))
     #expect(second["hit"] as? Bool == true && second["bytes"] as? Int == first["bytes"] as? Int)
     #expect(try ModelValidator().findings(path: folder("b.mlmodelc")).isEmpty)
+  }
+
+  @Test func textsOfTheRecordsStayInTheirLines() throws {
+    #expect(
+      try Executable.run(compile("--model-version", "1\n\u{1B}[31m"), in: folder.path).status == 0)
+    let entry = try #require(try cache.entries().first)
+    let list = try Executable.run(["cache", "list", "--cache-dir", "cache"], in: folder.path)
+    #expect(list.output.contains("m     1\\n\\u{1B}[31m  iOS17"), "\(list)")
+    // Times and sizes that no clock and no disk has.
+    let record = "cache/v1/bundles/\(entry.key.digest)/entry.json"
+    var text = String(decoding: try folder.bytes(record), as: UTF8.self)
+    text = text.replacing("\"created\":\(entry.created)", with: "\"created\":\(Int64.min)")
+    for file in entry.files {
+      text = text.replacing("\"bytes\":\(file.bytes)", with: "\"bytes\":\(Int.max)")
+    }
+    try folder.write(record, Array(text.utf8))
+    for (words, status) in [
+      (["list"], Int32(0)), (["list", "--json"], 0), (["verify"], 1), (["prune"], 0),
+    ] {
+      let result = try Executable.run(
+        ["cache"] + words + ["--cache-dir", "cache"], in: folder.path)
+      #expect(result.status == status, "\(words): \(result)")
+    }
   }
 }

@@ -30,6 +30,44 @@ import Testing
       ], outputs: [Make.tensor("y", [1, 3])])
   }
 
+  /// The program with its weight in a file of this name.
+  private func program(weightFile name: String) throws -> (TestFolder, Model) {
+    let folder = try TestFolder()
+    try TestPackage.write(try program(), to: folder("m.mlpackage"))
+    var model = try LoadedModel(path: folder("m.mlpackage")).model
+    model.updateEachWeight { $0.reference.fileName = name }
+    let file = BlobReference(fileName: name, offset: 0).relativePath
+    let source = folder("m.mlpackage/Data/com.apple.CoreML/weights/weight.bin")
+    try folder.copy(source, as: file)
+    try folder.write("s.mlmodel", ModelEncoder.encode(model))
+    return (folder, model)
+  }
+
+  @Test(arguments: [
+    "@model_path/weights/./weight.bin", "@model_path/weights//weight.bin", "weight.bin",
+    "@model_path/Weights/a\n\".bin", "@model_path/weights/weight.bin/",
+  ])
+  func oddNamesOfWeightFiles(_ name: String) throws {
+    let (folder, _) = try program(weightFile: name)
+    let output = try AtomicFolder(output: folder("b.mlmodelc"), force: false)
+    _ = try BundleCompiler(name: "s").compile(
+      LoadedModel(path: folder("s.mlmodel")), into: output.writer)
+    try output.commit()
+    let file = BlobReference(fileName: name, offset: 0).relativePath
+    #expect(try folder.files("b.mlmodelc").contains(file))
+    #expect(try ModelValidator().findings(path: folder("b.mlmodelc")) == [])
+  }
+
+  @Test(arguments: ["model.mil", "Coremldata.bin", "metadata.json/w", "analytics/w.bin"])
+  func weightFilesInThePlaceOfOthers(_ name: String) throws {
+    let (_, model) = try program(weightFile: "@model_path/" + name)
+    let error = #expect(throws: BundleError.self) { try BundleCompiler(name: "s").check(model) }
+    #expect(
+      error?.message
+        == "the model calls a weight file @model_path/\(name), where a bundle has a file of its own"
+    )
+  }
+
   @Test func programs() throws {
     let (folder, result) = try compile(try program())
     #expect(

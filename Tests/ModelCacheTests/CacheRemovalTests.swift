@@ -47,9 +47,25 @@ import Testing
     #expect(try cache.latest(named: "m").version == "2.0")
     #expect(try cache.latest(named: "m", version: "2.0-beta").path == again.path)
     let removal = try cache.remove(named: "m", version: "2.0")
-    #expect(removal.removed.count == 1)
+    #expect(removal.removed.map(\.entry?.versions) == [["2.0"]])
     #expect(try cache.latest(named: "m").version == "2.0-beta")
     #expect(try versions.count == 3)
+  }
+
+  @Test func theLastVersionTakesTheBundle() throws {
+    _ = try cache.remove(named: "m")
+    for _ in 0..<20 {
+      for version in ["a", "b"] {
+        _ = try cache.bundle(fixture.request { $0.modelVersion = version })
+      }
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        do {
+          _ = try cache.remove(named: "m", version: ["a", "b"][index])
+        } catch { Issue.record(error) }
+      }
+      // An entry that stays since the other thread had its lock keeps its version.
+      #expect(try cache.entries().allSatisfy { !$0.versions.isEmpty })
+    }
   }
 
   @Test func removal() throws {

@@ -44,7 +44,7 @@ struct CacheFixture {
   func isSound() throws -> Bool {
     let keys = try cache.keys()
     let work = try folder.files("cache/v1/work")
-    return work.isEmpty && keys.allSatisfy { cache.fault(of: $0) == nil }
+    return work.isEmpty && keys.allSatisfy { cache.verification(of: $0) == .sound }
   }
 }
 
@@ -143,7 +143,9 @@ struct CacheFixture {
     entry.files[index].modified = try FileStatus(path: path).modified
     try cache.update(entry.key.digest) { $0 = entry }
     #expect(try cache.bundle(fixture.request()).miss == nil)
-    #expect(cache.fault(of: entry.key.digest) == "the contents of model.mil have changed")
+    #expect(
+      cache.verification(of: entry.key.digest)
+        == .fault("the contents of model.mil have changed"))
     let again = try cache.bundle(fixture.request { $0.verifies = true })
     #expect(again.miss?.cause == .damaged)
     #expect(try TestFiles.bytes(path) == bytes)
