@@ -24,6 +24,8 @@ struct CostModel: Sendable {
     var bound: Bound
     /// Bytes read, weights as the unit reads them included.
     var bytesRead: Double
+    /// The part of them that weights are.
+    var weightBytes: Double
     var bytesWritten: Double
   }
 
@@ -36,11 +38,11 @@ struct CostModel: Sendable {
     let weights = weightBytes(node, on: unit)
     let read = work.activationsRead + weights
     var estimate = Estimate(
-      milliseconds: 0, bound: .memory, bytesRead: read, bytesWritten: work.activationsWritten)
+      milliseconds: 0, bound: .memory, bytesRead: read, weightBytes: weights,
+      bytesWritten: work.activationsWritten)
     let times = self.times(node, work, weights, on: unit, isFused: isFused)
     if unit == .ne {
-      let rate = chip.ne?.bandwidth?.value ?? calibration.weightShare * chip.dram.value
-      estimate.weightMilliseconds = weights / max(rate * 1e9, 1) * 1000
+      estimate.weightMilliseconds = weights / max(weightRate, 1) * 1000
     }
     let longest = max(times.compute, times.memory)
     estimate.milliseconds = longest + times.overhead
@@ -58,17 +60,15 @@ struct CostModel: Sendable {
     switch unit {
     case .ne:
       guard let ne = chip.ne else { return (.infinity, 0, 0) }
-      let tops = ne.fp16Tops.value
       let busy = work.channelsPerGroup.map { min(1, Double($0) / calibration.fullChannels) } ?? 1
-      let rate = calibration.productsPerTops * tops * max(busy, 1e-3) * integerFactor(node, ne)
+      let rate = productRate(ne) * max(busy, 1e-3) * integerFactor(node, ne)
       let compute = work.multiplyAdds / rate
-      let memory = activations / (calibration.activationBytesPerTops * tops)
+      let memory = activations / activationRate(ne)
       return (compute * 1000, memory * 1000, isFree ? 0 : calibration.operationMs)
     case .gpu, .cpu:
       let processor = unit == .gpu ? chip.gpu : chip.cpu
       let isWide = node.elementType == .float32 || node.elementType == .float64
-      // Two operations per multiply-add; half of the peak is what kernels reach.
-      let rate = processor.fp16Tflops.value * 1e12 * 0.5 * (isWide ? 0.5 : 1)
+      let rate = operationRate(processor) * (isWide ? 0.5 : 1)
       let compute = (2 * work.multiplyAdds + work.elementOperations) / max(rate, 1)
       let memory = (activations + weights) / max(processor.bandwidth.value * 1e9, 1)
       return (compute * 1000, memory * 1000, isFree ? 0 : processor.operationMs.value)
@@ -94,6 +94,46 @@ struct CostModel: Sendable {
     "leaky_relu", "elu", "prelu", "softplus", "clamped_relu", "batch_norm", "mul", "quantize",
     "dequantize",
   ]
+
+  // MARK: Rates
+
+  /// Multiply-adds of 16-bit floats per second.
+  private func productRate(_ ne: Chip.NeuralEngine) -> Double {
+    calibration.productsPerTops * ne.fp16Tops.value
+  }
+
+  /// Bytes of activations per second.
+  private func activationRate(_ ne: Chip.NeuralEngine) -> Double {
+    calibration.activationBytesPerTops * ne.fp16Tops.value
+  }
+
+  /// Bytes of weights per second to the Neural Engine.
+  private var weightRate: Double {
+    (chip.ne?.bandwidth?.value ?? calibration.weightShare * chip.dram.value) * 1e9
+  }
+
+  /// Operations of 16-bit floats per second, two for a multiply-add: half of the peak is what kernels
+  /// reach.
+  private func operationRate(_ processor: Chip.Processor) -> Double {
+    processor.fp16Tflops.value * 1e12 * 0.5
+  }
+
+  /// The rates that bound the operations of a unit; nil for a unit that the chip lacks.
+  func roof(_ unit: ComputeUnit) -> Plan.Roof? {
+    switch unit {
+    case .ne:
+      return chip.ne.map {
+        Plan.Roof(
+          unit: .ne, operationsPerSecond: 2 * productRate($0), bytesPerSecond: activationRate($0),
+          weightBytesPerSecond: weightRate)
+      }
+    case .gpu, .cpu:
+      let processor = unit == .gpu ? chip.gpu : chip.cpu
+      return Plan.Roof(
+        unit: unit, operationsPerSecond: operationRate(processor),
+        bytesPerSecond: processor.bandwidth.value * 1e9)
+    }
+  }
 
   // MARK: Weights
 

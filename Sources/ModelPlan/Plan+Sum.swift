@@ -13,7 +13,7 @@ extension Plan {
       multiplyAdds: total(\.multiplyAdds), weightBytes: total(\.weightBytes),
       peakActivationBytes: plans.map(\.peakActivationBytes).max() ?? 0,
       liveBytes: plans.flatMap(\.liveBytes), operations: [], transfers: [], advice: [], notes: [],
-      children: children)
+      roofs: planner.roofs, children: children)
     for (name, child) in children {
       // Shares of the child's time become shares of the whole.
       let own = child.operations.reduce(0) { $0 + $1.milliseconds }

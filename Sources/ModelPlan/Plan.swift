@@ -21,6 +21,8 @@ public struct Plan: Sendable, Equatable {
     public var multiplyAdds: Double
     /// Bytes read, weights included.
     public var bytesRead: Double
+    /// The part of the bytes read that weights are.
+    public var weightBytes: Double
     /// Bytes written.
     public var bytesWritten: Double
     /// `compute`, `memory` or `overhead`: what bounds it.
@@ -67,6 +69,19 @@ public struct Plan: Sendable, Equatable {
     public var confidence: Confidence
   }
 
+  /// The rates that bound the operations of a unit in the cost model.
+  public struct Roof: Sendable, Equatable {
+    /// The unit.
+    public var unit: ComputeUnit
+    /// Operations of 16-bit floats per second, two for a multiply-add.
+    public var operationsPerSecond: Double
+    /// Bytes per second of what an operation waits for.
+    public var bytesPerSecond: Double
+    /// Bytes per second of weights that come beside other operations; nil where an operation waits
+    /// for its weights too.
+    public var weightBytesPerSecond: Double?
+  }
+
   /// The function.
   public var function: String
   /// The device's name for readers.
@@ -97,8 +112,19 @@ public struct Plan: Sendable, Equatable {
   public var advice: [Advice]
   /// Assumptions that a reader should know.
   public var notes: [String]
+  /// The rates of the units allowed.
+  public var roofs: [Roof] = []
   /// The plans of a pipeline's models by name, whose sum this is.
   public var children: [(name: String, plan: Plan)] = []
+
+  /// The part of the latency in which the first unit is started, that of each model of a pipeline.
+  public var startMilliseconds: Double {
+    if !children.isEmpty { return children.reduce(0) { $0 + $1.plan.startMilliseconds } }
+    let own = operations.reduce(0) { $0 + $1.milliseconds }
+    let start = latency - own - transfers.reduce(0) { $0 + $1.milliseconds }
+    // What differs by less is the rounding of the sums.
+    return start > latency * 1e-9 ? start : 0
+  }
 
   /// Compares everything.
   public static func == (left: Plan, right: Plan) -> Bool {
@@ -106,7 +132,7 @@ public struct Plan: Sendable, Equatable {
       && left.latency == right.latency && left.operations == right.operations
       && left.transfers == right.transfers && left.advice == right.advice
       && left.weightBytes == right.weightBytes && left.notes == right.notes
-      && left.peakActivationBytes == right.peakActivationBytes
+      && left.roofs == right.roofs && left.peakActivationBytes == right.peakActivationBytes
       && left.children.elementsEqual(right.children) { $0.name == $1.name && $0.plan == $1.plan }
   }
 }

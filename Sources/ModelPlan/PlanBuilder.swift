@@ -29,7 +29,7 @@ struct PlanBuilder {
       multiplyAdds: operations.reduce(0) { $0 + $1.multiplyAdds },
       weightBytes: weightBytes(units), peakActivationBytes: live.max() ?? 0, liveBytes: live,
       operations: operations, transfers: times.transfers, advice: advice(operations, units),
-      notes: notes(units))
+      notes: notes(units), roofs: planner.roofs)
   }
 
   private func operation(_ index: Int, _ times: PlanTimes) -> Plan.Operation {
@@ -42,7 +42,7 @@ struct PlanBuilder {
       name: (node.enclosing + [node.name]).joined(separator: "/"), type: node.operation.type,
       preferred: unit, supported: placement.supported[index], cost: 0,
       milliseconds: estimate?.milliseconds ?? 0, multiplyAdds: node.work?.multiplyAdds ?? 0,
-      bytesRead: estimate?.bytesRead ?? 0, bytesWritten: estimate?.bytesWritten ?? 0,
+      bytesRead: estimate?.bytesRead ?? 0, weightBytes: estimate?.weightBytes ?? 0, bytesWritten: estimate?.bytesWritten ?? 0,
       bound: placement.isFused[index] ? "fused" : estimate?.bound.rawValue ?? "unknown",
       reason: reason.text,
       source: reason.source, confidence: reason.confidence, rule: obstacle?.name)

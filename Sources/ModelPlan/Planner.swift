@@ -108,6 +108,12 @@ public struct Planner: Sendable {
   /// The units that are allowed and there.
   var allowedUnits: [ComputeUnit] { units.list.filter { $0 != .ne || device.chip.ne != nil } }
 
+  /// The rates of those units.
+  var roofs: [Plan.Roof] {
+    let cost = CostModel(chip: device.chip, calibration: calibration)
+    return allowedUnits.compactMap(cost.roof)
+  }
+
   /// The graph of a function, what the rules see beside its operations, and its name.
   func graph(
     _ model: Model, function name: String?, shapes: [String: [Int]]

@@ -40,6 +40,9 @@ struct PlanText {
         PlanText.time(moved.reduce(0) { $0 + $1.milliseconds }), "",
       ])
     }
+    if plan.startMilliseconds > 0 {
+      table.add(["start", "", PlanText.time(plan.startMilliseconds), ""])
+    }
     return table.lines()
   }
 
@@ -95,7 +98,8 @@ struct PlanText {
   /// Milliseconds, microseconds where that is more readable.
   static func time(_ milliseconds: Double) -> String {
     if milliseconds >= 1000 { return Human.fixed(milliseconds / 1000, 2) + " s" }
-    if milliseconds >= 0.1 || milliseconds == 0 { return Human.fixed(milliseconds, 2) + " ms" }
+    if milliseconds == 0 { return "0 ms" }
+    if milliseconds >= 0.1 { return Human.fixed(milliseconds, 2) + " ms" }
     return Human.fixed(milliseconds * 1000, milliseconds < 0.01 ? 2 : 1) + " µs"
   }
 
