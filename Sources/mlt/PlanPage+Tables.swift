@@ -47,7 +47,7 @@ extension PlanPage {
       let width = HTMLText.number(row.time / max(longest, 1e-300) * 100)
       return "<li><div><b>\(row.name)</b> <small>\(row.note)</small></div>"
         + "<span>\(PlanText.percent(row.time / total)) · \(PlanText.time(row.time))</span>"
-        + "<i class=\"f-\(row.family.rawValue)\" style=\"width:\(width)%\"></i></li>"
+        + "<em><i class=\"f-\(row.family.rawValue)\" style=\"width:\(width)%\"></i></em></li>"
     }
     return "<ol class=\"bars\">\n\(lines.joined(separator: "\n"))\n</ol>"
   }
