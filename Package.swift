@@ -78,6 +78,7 @@ let package = Package(
     .testTarget(
       name: "ModelPassesTests", dependencies: ["ModelPasses", "ModelToolchain", "TestSupport"]),
     .testTarget(name: "ModelInspectionTests", dependencies: ["ModelInspection", "TestSupport"]),
+    .testTarget(name: "ModelPlanTests", dependencies: ["ModelPlan", "TestSupport"]),
     .testTarget(name: "ModelBundleTests", dependencies: ["ModelBundle", "TestSupport"]),
     .testTarget(
       name: "ModelCacheTests", dependencies: ["ModelCache", "ModelToolchain", "TestSupport"]),

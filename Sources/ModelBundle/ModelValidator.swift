@@ -31,7 +31,9 @@ public struct ModelValidator: Sendable {
       }
     }
     findings += versions(model)
-    findings += Verifier.findings(model)
+    let faults = Verifier.findings(model)
+    findings += faults
+    if !faults.contains(where: { $0.severity == .error }) { findings += shapes(model) }
     findings += try weights(model, container, place: "", folder: "")
     return findings.enumerated().sorted {
       ($0.element.severity, $0.offset) < ($1.element.severity, $1.offset)
@@ -64,6 +66,18 @@ public struct ModelValidator: Sendable {
           "\(system) does not load specification version \(version), which needs "
             + "\(MinimumOS.label(specificationVersion: version)).",
           hint: "mlt inspect tells what asks for the version."))
+    }
+    return findings
+  }
+
+  /// Declared types that are not those that the operations yield; asked of sound programs only, as
+  /// one fault would be followed by others.
+  private func shapes(_ model: Model) -> [Finding] {
+    var findings: [Finding] = []
+    model.forEachProgramModel { child, place in
+      for (name, function) in child.program?.functions ?? [:] {
+        findings += ShapeInference(function, name: model.childPrefix(at: place) + name).findings
+      }
     }
     return findings
   }

@@ -20,7 +20,8 @@ struct ClassicPlan {
     if case .other(let opaque) = model.kind { payload = Double(opaque.payload.count) }
     let operation = Plan.Operation(
       name: type, type: type, preferred: .cpu, supported: [.cpu], cost: 1,
-      milliseconds: milliseconds, multiplyAdds: 0, bytesRead: payload, weightBytes: payload, bytesWritten: 0,
+      milliseconds: milliseconds, multiplyAdds: 0, bytesRead: payload, weightBytes: payload,
+      bytesWritten: 0,
       bound: "compute", reason: "\(type) runs on the CPU: \(work.reason)",
       source: "Apple's documentation names no other unit for it", confidence: .derived, rule: nil)
     return Plan(
@@ -28,7 +29,9 @@ struct ClassicPlan {
       os: planner.device.os, units: planner.units.rawValue, latency: milliseconds,
       range: (milliseconds * 0.2, milliseconds * 5), multiplyAdds: 0, weightBytes: payload,
       peakActivationBytes: 0, liveBytes: [0], operations: [operation], transfers: [], advice: [],
-      notes: ["times of classic models count their steps at \(Int(ClassicPlan.stepNanoseconds)) ns"],
+      notes: [
+        "times of classic models count their steps at \(Int(ClassicPlan.stepNanoseconds)) ns"
+      ],
       roofs: planner.roofs)
   }
 

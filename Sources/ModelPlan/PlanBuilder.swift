@@ -42,7 +42,8 @@ struct PlanBuilder {
       name: (node.enclosing + [node.name]).joined(separator: "/"), type: node.operation.type,
       preferred: unit, supported: placement.supported[index], cost: 0,
       milliseconds: estimate?.milliseconds ?? 0, multiplyAdds: node.work?.multiplyAdds ?? 0,
-      bytesRead: estimate?.bytesRead ?? 0, weightBytes: estimate?.weightBytes ?? 0, bytesWritten: estimate?.bytesWritten ?? 0,
+      bytesRead: estimate?.bytesRead ?? 0, weightBytes: estimate?.weightBytes ?? 0,
+      bytesWritten: estimate?.bytesWritten ?? 0,
       bound: placement.isFused[index] ? "fused" : estimate?.bound.rawValue ?? "unknown",
       reason: reason.text,
       source: reason.source, confidence: reason.confidence, rule: obstacle?.name)

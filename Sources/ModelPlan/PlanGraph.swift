@@ -100,12 +100,12 @@ extension PlanGraph.Node {
     for (_, argument) in operation.inputs {
       for (binding, type) in zip(argument.bindings, inference.types(argument)) {
         if let value = binding.value {
-          if let weight = PlanWeight(value) { weights.append(weight) }
+          if let weight = PlanWeight(value), !weight.isParameter { weights.append(weight) }
           continue
         }
         guard let name = binding.name, seen.insert(name).inserted else { continue }
         if let weight = constants[name] {
-          weights.append(weight)
+          if !weight.isParameter { weights.append(weight) }
         } else {
           reads.append(name)
           types.append(type)
@@ -151,6 +151,8 @@ public struct PlanWeight: Sendable, Equatable {
   public var denseBytes: Double
   /// The encodings of the chain, the outermost first; empty for a plain constant.
   public var encodings: [Encoding]
+  /// Whether it is a few numbers within the program, such as strides, and no weight.
+  var isParameter = false
 
   init?(_ value: Value) {
     guard let type = value.type?.tensor, let shape = type.shape,
@@ -160,6 +162,7 @@ public struct PlanWeight: Sendable, Equatable {
     storedBytes = shape.reduce(Double(elementType.bitWidth) / 8) { $0 * Double($1) }
     denseBytes = storedBytes
     encodings = []
+    isParameter = value.weight == nil && (Shape.elementCount(shape) ?? 0) < 10
   }
 
   init(_ operation: GraphOperation, output: InferredType, chain: [PlanWeight]) {
@@ -170,7 +173,10 @@ public struct PlanWeight: Sendable, Equatable {
       + operation.inputs.flatMap { $0.value.bindings.compactMap(\.value) }
     let own = values.compactMap { PlanWeight($0)?.storedBytes }.reduce(0, +)
     storedBytes = own + chain.reduce(0) { $0 + $1.storedBytes }
-    if operation.isConst { denseBytes = max(denseBytes, own) }
+    if operation.isConst {
+      denseBytes = max(denseBytes, own)
+      isParameter = operation.attributes["val"].flatMap { PlanWeight($0) }?.isParameter ?? true
+    }
     encodings = PlanWeight.encoding(operation).map { [$0] } ?? []
     for inner in chain { encodings += inner.encodings.filter { !encodings.contains($0) } }
   }

@@ -1,7 +1,9 @@
 /// Text for HTML documents.
 enum HTMLText {
-  /// Text in an element or a quoted attribute. Control characters, which could hide or reorder what
-  /// stands around them, are written as their numbers.
+  /// Text in an element or a quoted attribute.
+  ///
+  /// Control characters, which could hide or reorder what stands around them, are written as their
+  /// numbers.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

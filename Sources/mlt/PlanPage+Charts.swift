@@ -47,7 +47,9 @@ extension PlanPage {
     let all = plan.operations.compactMap { operation in
       Point(operation, roof)
     }.sorted {
-      ($1.operation.milliseconds, $0.operation.name) < ($0.operation.milliseconds, $1.operation.name)
+      ($1.operation.milliseconds, $0.operation.name) < (
+        $0.operation.milliseconds, $1.operation.name
+      )
     }
     if all.isEmpty { return "" }
     let points = all.prefix(PlanPage.mostPoints)

@@ -60,7 +60,8 @@ extension PlanPage {
   var advice: String {
     if plan.advice.isEmpty {
       return plan.operations.contains { $0.preferred == .ne }
-        ? section("advice", "Off the Neural Engine", "", "<p>No rule keeps an operation off it.</p>")
+        ? section(
+          "advice", "Off the Neural Engine", "", "<p>No rule keeps an operation off it.</p>")
         : ""
     }
     let entries = plan.advice.prefix(PlanPage.mostAdvice).map { advice in
@@ -99,7 +100,8 @@ extension PlanPage {
     return section(
       "children", "Models of the pipeline", "They run one after the other.",
       "<div class=\"scroll\"><table><thead><tr><th>model</th><th>time</th><th>operations</th>"
-        + "<th>weights</th></tr></thead><tbody>\(rows.joined(separator: "\n"))</tbody></table></div>")
+        + "<th>weights</th></tr></thead><tbody>\(rows.joined(separator: "\n"))</tbody></table></div>"
+    )
   }
 
   // MARK: Operations
@@ -138,7 +140,8 @@ extension PlanPage {
       "<td class=\"n\" data-v=\"\(value)\">\(text)</td>"
     }
     let others = operation.supported.map(\.title).joined(separator: ", ")
-    return "<tr><td class=\"n\">\(place)</td><td class=\"name\">\(HTMLText.escaped(operation.name))</td>"
+    return
+      "<tr><td class=\"n\">\(place)</td><td class=\"name\">\(HTMLText.escaped(operation.name))</td>"
       + "<td>\(HTMLText.escaped(operation.type))</td>"
       + "<td class=\"u-\(operation.preferred.rawValue)-text\" title=\"can run on: \(others)\">"
       + "\(operation.preferred == .ne ? "NE" : operation.preferred.title)</td>"

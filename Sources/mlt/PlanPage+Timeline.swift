@@ -104,6 +104,15 @@ enum OperationFamily: String, CaseIterable {
   }
 }
 
+extension Plan.Transfer {
+  /// Whether the change comes after an operation; names around that one may stand before its own.
+  fileprivate func follows(_ operation: Plan.Operation) -> Bool {
+    operation.name == after
+      || operation.name.hasSuffix(
+        "/" + (after.split(separator: "/").last.map(String.init) ?? after))
+  }
+}
+
 /// A part of the timeline: an operation, neighbours on one unit too short to be seen alone, or a
 /// change of unit.
 private struct TimelineBlock {
@@ -129,7 +138,7 @@ private struct TimelineBlock {
     var last: Plan.Operation?
     for (index, operation) in plan.operations.enumerated() {
       var isNew = last?.preferred != operation.preferred
-      if let transfer = transfers.first, isNew, let last, last.name.hasSuffix(transfer.after) {
+      if let transfer = transfers.first, isNew, let last, transfer.follows(last) {
         transfers.removeFirst()
         blocks.append(
           TimelineBlock(
@@ -140,7 +149,8 @@ private struct TimelineBlock {
       let length = operation.milliseconds
       if let open = blocks.last {
         let isShort = min(open.length, length) < total * shortest
-        isNew = isNew || open.change != nil || !isShort || open.length + length > total * 4 * shortest
+        isNew =
+          isNew || open.change != nil || !isShort || open.length + length > total * 4 * shortest
       }
       if isNew || blocks.isEmpty {
         blocks.append(
@@ -148,7 +158,8 @@ private struct TimelineBlock {
             start: time, length: length, operations: index..<index + 1, unit: operation.preferred))
       } else {
         blocks[blocks.count - 1].length += length
-        blocks[blocks.count - 1].operations = blocks[blocks.count - 1].operations.lowerBound..<index + 1
+        blocks[blocks.count - 1].operations =
+          blocks[blocks.count - 1].operations.lowerBound..<index + 1
       }
       time += length
       last = operation

@@ -40,7 +40,8 @@ struct PlanPage {
   }
 
   /// A part of the page with its heading and, below it, a line that says what is seen.
-  func section(_ id: String, _ title: String, _ explanation: String = "", _ body: String) -> String {
+  func section(_ id: String, _ title: String, _ explanation: String = "", _ body: String) -> String
+  {
     let note =
       explanation.isEmpty
       ? "" : HTMLText.element("p", "class=\"note\"", HTMLText.escaped(explanation)) + "\n"
@@ -96,7 +97,8 @@ struct PlanPage {
     }.filter { !$0.1.isEmpty }
     let parts = times.map { unit, own in
       let share = own.reduce(0) { $0 + $1.cost }
-      return "<i class=\"u-\(unit.rawValue)\" style=\"width:\(HTMLText.number(share * 100, 3))%\"></i>"
+      return
+        "<i class=\"u-\(unit.rawValue)\" style=\"width:\(HTMLText.number(share * 100, 3))%\"></i>"
     }
     var legend = times.map { unit, own in
       let time = PlanText.time(own.reduce(0) { $0 + $1.milliseconds })
