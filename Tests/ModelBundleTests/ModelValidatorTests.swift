@@ -34,6 +34,22 @@ import Testing
     #expect(try codes("b.mlmodelc") == [])
   }
 
+  @Test func declaredShapesThatAreWrong() throws {
+    let x = Make.tensor("x", [1, 4])
+    func findings(_ input: String) throws -> [Finding] {
+      let model = Make.model(
+        9, [x], [Make.operation("relu", ["x": input], Make.tensor("y", [1, 5]))],
+        outputs: [Make.tensor("y", [1, 5])])
+      try TestPackage.write(model, to: folder("\(input).mlpackage"))
+      return try ModelValidator().findings(path: folder("\(input).mlpackage"))
+    }
+    let wrong = try findings("x")
+    #expect(wrong.map(\.code) == [.shape])
+    #expect(wrong.map(\.place) == ["main/y"])
+    // What follows from another fault is not told.
+    #expect(try findings("nothing").map(\.code) == [.undefinedName])
+  }
+
   @Test func systemsThatAreTooOld() throws {
     #expect(try codes("m.mlpackage", oldest: 9) == [])
     #expect(try codes("m.mlpackage", oldest: 8) == [.minimumOS])

@@ -146,7 +146,8 @@ enum Encoded {
       result.attributes["indices"] = try Plans.zeros(.uint8, [(count + 1) / 2], at: offset)
       result.attributes["lut"] = try Plans.zeros(.float16, [16], at: offset + 1)
       result.attributes["shape"] = Value(
-        .uint32, [shape.count], .ints(shape.map { Int32(clamping: $0) }))
+        .uint32, [shape.count],
+        .bytes(shape.flatMap { size in (0..<4).map { UInt8(truncatingIfNeeded: size >> (8 * $0)) } }))
     }
     return result
   }
