@@ -126,6 +126,11 @@ public struct Planner: Sendable {
     let flexibility = FlexibleInputs(function, model.description, function: name)
     let sizes = try flexibility.sizes(shapes)
     let graph = PlanGraph(function, name: name, shapes: sizes)
+    if !shapes.isEmpty, let node = graph.nodes.first(where: { $0.work == nil }),
+      let fault = node.fault
+    {
+      throw PlanError(.usage, "the shapes do not fit the operation \(node.name): \(fault)")
+    }
     let open = graph.nodes.first { $0.work == nil }
     if let open, let input = flexibility.open(sizes) {
       throw PlanError(
@@ -153,71 +158,6 @@ public struct Planner: Sendable {
         hint: "its functions: \(program.functions.keys.joined(separator: ", "))")
     }
     return (wanted, function)
-  }
-}
-
-/// The inputs of a function whose shapes are not fixed.
-struct FlexibleInputs {
-  private var defaults: [String: [Int]] = [:]
-  private var declared: [String: [Int]?] = [:]
-  private(set) var isFlexible = false
-  private(set) var isEnumerated = false
-
-  init(_ function: Function, _ description: ModelDescription?, function name: String) {
-    for input in function.inputs { declared[input.name] = input.type?.tensor?.shape }
-    let own = description?.functions.first { $0.name == name }
-    for feature in own?.inputs ?? description?.inputs ?? [] {
-      switch feature.type?.kind {
-      case .multiArray(let array):
-        switch array.flexibility {
-        case .fixed: continue
-        case .range(let ranges):
-          isFlexible = true
-          defaults[feature.name] =
-            array.shape.isEmpty
-            ? ranges.map { Int(clamping: $0.lowerBound) } : array.shape.map { Int(clamping: $0) }
-        case .enumerated(let shapes):
-          isFlexible = true
-          isEnumerated = true
-          let shape = array.shape.isEmpty ? shapes.first?.sizes ?? [] : array.shape
-          defaults[feature.name] = shape.map { Int(clamping: $0) }
-        }
-      case .image(let image) where image.flexibility != .fixed:
-        isFlexible = true
-        guard let type = function.inputs.first(where: { $0.name == feature.name })?.type?.tensor
-        else { continue }
-        var shape = type.dimensions.map { $0.size ?? 1 }
-        if shape.count >= 2 {
-          shape[shape.count - 2] = Int(clamping: image.height)
-          shape[shape.count - 1] = Int(clamping: image.width)
-        }
-        defaults[feature.name] = shape
-      default: continue
-      }
-    }
-  }
-
-  /// The sizes of inputs: those given, else the defaults of flexible ones.
-  func sizes(_ given: [String: [Int]]) throws(PlanError) -> [String: [Int]] {
-    for (name, shape) in given.sorted(by: { $0.key < $1.key }) {
-      guard let type = declared[name] else {
-        throw PlanError(
-          .usage, "there is no input \"\(name)\"",
-          hint: "inputs: \(declared.keys.sorted().joined(separator: ", "))")
-      }
-      if let fixed = type, defaults[name] == nil, fixed != shape {
-        throw PlanError(.usage, "the input \(name) has the shape \(fixed), not \(shape)")
-      }
-      if let standard = defaults[name], standard.count != shape.count {
-        throw PlanError(.usage, "the input \(name) has rank \(standard.count), not \(shape.count)")
-      }
-    }
-    return defaults.merging(given) { $1 }
-  }
-
-  /// An input whose sizes are not known.
-  func open(_ sizes: [String: [Int]]) -> String? {
-    declared.filter { $0.value == nil && sizes[$0.key] == nil }.keys.sorted().first
   }
 }
 

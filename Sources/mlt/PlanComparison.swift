@@ -77,12 +77,13 @@ struct PlanComparison {
     var lines = table.lines(indent: 0)
     var byType = Table(
       ["type", leftName, rightName, "difference"], alignments: [.left, .right, .right, .right])
-    for row in types.prefix(10) where row.left != row.right {
+    let differing = types.filter { $0.left != $0.right }
+    for row in differing.prefix(10) {
       byType.add([
         row.type, PlanText.time(row.left), PlanText.time(row.right), change(row.left, row.right),
       ])
     }
-    lines += [""] + byType.lines(indent: 0)
+    if !differing.isEmpty { lines += [""] + byType.lines(indent: 0) }
     let moved = moved
     if !moved.isEmpty {
       lines += ["", "\(Human.counted(moved.count, "operation")) on other units"]

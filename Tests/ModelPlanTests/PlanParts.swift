@@ -147,7 +147,8 @@ enum Encoded {
       result.attributes["lut"] = try Plans.zeros(.float16, [16], at: offset + 1)
       result.attributes["shape"] = Value(
         .uint32, [shape.count],
-        .bytes(shape.flatMap { size in (0..<4).map { UInt8(truncatingIfNeeded: size >> (8 * $0)) } }))
+        .bytes(
+          shape.flatMap { size in (0..<4).map { UInt8(truncatingIfNeeded: size >> (8 * $0)) } }))
     }
     return result
   }
