@@ -10,8 +10,11 @@ BIN = .build/release
 PYTHON = .oracle/venv/bin/python
 ORACLE = .oracle/ready
 
+# Data beside the repository: real models, published latencies.
+MLT_SHARED ?= ../shared
+
 .PHONY: help demo test build install uninstall schemas check-schemas conformance compare bench \
-	format check-format clean
+	calibrate format check-format clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -56,6 +59,11 @@ bench: build ## times against cp -r (SIZE=1000 MB, BENCH_DIR, STRICT=1, PEER=1, 
 	@if [ -n "$(PEER)" ]; then $(MAKE) $(ORACLE); fi
 	SIZE=$(SIZE) SIZES="$(SIZES)" STRICT=$(STRICT) PEER=$(PEER) BENCH_DIR=$(BENCH_DIR) \
 		python3 scripts/bench.py --mlt $(BIN)/mlt --generate $(BIN)/mlt-generate
+
+calibrate: ## fit the cost model of plans to published latencies, into docs/plan.md (MLT_SHARED)
+	@scripts/setup.sh build
+	$(RELEASE) --product mlt-calibrate
+	@scripts/calibrate.sh $(BIN)/mlt-calibrate "$(MLT_SHARED)"
 
 $(ORACLE): scripts/requirements.txt
 	@scripts/setup.sh python
