@@ -27,7 +27,7 @@ public struct NamedList<Element: Sendable>: Sendable {
   public init(uniqueEntries entries: [(key: String, value: Element)]) { self.entries = entries }
 
   /// The keys in order.
-  public var keys: [String] { entries.map(\.key) }
+  public var keys: [String] { entries.map { $0.key } }
   /// The values in order.
   public var values: [Element] { entries.map(\.value) }
 

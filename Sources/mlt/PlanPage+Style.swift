@@ -47,8 +47,9 @@ extension PlanPage {
     .lanes span{flex:1;display:flex;align-items:center;white-space:nowrap}
     .track{flex:1;min-width:0}
     .track svg{display:block;width:100%;background:var(--card);border-radius:6px}
-    .track rect{stroke:var(--card);stroke-width:1;vector-effect:non-scaling-stroke}
-    .track rect:hover,circle:hover{stroke:var(--fg);stroke-width:2}
+    .track .edge{stroke:var(--card);stroke-width:1;vector-effect:non-scaling-stroke}
+    .u-ne-fill{fill:var(--ne)}.u-gpu-fill{fill:var(--gpu)}.u-cpu-fill{fill:var(--cpu)}
+    .track rect:hover,circle:hover{stroke:var(--fg);stroke-width:2;vector-effect:non-scaling-stroke}
     .ticks{position:relative;height:20px;font-size:12px;color:var(--soft)}
     .ticks span{position:absolute;padding-left:4px;border-left:1px solid var(--line);\
     white-space:nowrap;line-height:18px}
