@@ -87,13 +87,12 @@ private struct PublishedModels {
       let estimate = estimator.latency(.standard)
       errors.append(abs(estimate / row.published - 1))
       pairs.append((estimate, row.published))
-      // MobileNetV3-Small is the outlier that docs/plan.md names.
-      let most = row.name.hasPrefix("mobilenet_v3") ? 1.5 : 0.6
-      #expect(abs(estimate / row.published - 1) < most, "\(row.name) on \(row.chip): \(estimate)")
+      // The largest in the table of docs/plan.md is MobileCLIP's 35 %.
+      #expect(abs(estimate / row.published - 1) < 0.4, "\(row.name) on \(row.chip): \(estimate)")
     }
     #expect(errors.count > 10)
-    #expect(errors.sorted()[errors.count / 2] < 0.25)
-    #expect(CalibrationFit.rankCorrelation(pairs.map(\.0), pairs.map(\.1)) > 0.9)
+    #expect(errors.sorted()[errors.count / 2] < 0.15)
+    #expect(CalibrationFit.rankCorrelation(pairs.map(\.0), pairs.map(\.1)) > 0.95)
   }
 
   /// As published: weights in fewer bits bring these two little or nothing, and never harm.
