@@ -33,9 +33,9 @@ public struct NamedList<Element: Sendable>: Sendable {
 
   /// The value of `key`; setting appends a new key, setting nil removes it.
   public subscript(key: String) -> Element? {
-    get { entries.last { $0.key == key }?.value }
+    get { place(of: key).map { entries[$0].value } }
     set {
-      let place = entries.lastIndex { $0.key == key }
+      let place = place(of: key)
       switch (place, newValue) {
       case (let place?, let value?): entries[place].value = value
       case (let place?, nil): entries.remove(at: place)
@@ -43,6 +43,16 @@ public struct NamedList<Element: Sendable>: Sendable {
       case (nil, nil): break
       }
     }
+  }
+
+  /// The position of the last entry of `key`; a loop over keys copies no values.
+  private func place(of key: String) -> Int? {
+    var index = entries.count
+    while index > 0 {
+      index -= 1
+      if entries[index].key == key { return index }
+    }
+    return nil
   }
 
   /// Replaces every value by what `transform` makes of it.
