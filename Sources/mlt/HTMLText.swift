@@ -1,34 +1,20 @@
 /// Text for HTML documents.
 enum HTMLText {
-  /// Text in an element or a quoted attribute.
-  ///
-  /// Control characters, which could hide or reorder what stands around them, are written as their
-  /// numbers.
+  /// Text in an element or a quoted attribute; control characters are written out, but for line ends.
   static func escaped(_ text: String) -> String {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     var result = ""
-    for scalar in text.unicodeScalars {
+    for scalar in lines.map({ String($0).onOneLine }).joined(separator: "\n").unicodeScalars {
       switch scalar {
       case "&": result += "&amp;"
       case "<": result += "&lt;"
       case ">": result += "&gt;"
       case "\"": result += "&quot;"
       case "'": result += "&#39;"
-      default:
-        if isControl(scalar) {
-          result += "\\u{\(String(scalar.value, radix: 16))}"
-        } else {
-          result.unicodeScalars.append(scalar)
-        }
+      default: result.unicodeScalars.append(scalar)
       }
     }
     return result
-  }
-
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator: scalar != "\n"
-    default: false
-    }
   }
 
   /// An element around text that is escaped already.

@@ -73,7 +73,7 @@ enum PlanCommand: Command {
     if console.isJSON {
       try console.print(json)
     } else {
-      try console.print(lines.joined(separator: "\n"))
+      try console.print(lines.map(\.onOneLine).joined(separator: "\n"))
     }
   }
 

@@ -73,7 +73,7 @@ import Testing
     let page = try page(try write(chain(12) { "\(hostile)\($0)" }))
     #expect(!page.contains("<script>alert"))
     #expect(!page.contains("\u{202E}"))
-    #expect(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;\\u{202e}11"))
+    #expect(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;\\u{202E}11"))
   }
 
   @Test func pipelinesListTheirModels() throws {
