@@ -203,3 +203,10 @@ import Testing
     #expect(symbols.sum(size, 0) == size)
   }
 }
+
+@Suite struct InferenceCoverageTests {
+  @Test func everyOperationOfTheTableHasARule() {
+    let missing = OperationTable.allTypes.filter { !InferenceRules.hasRule($0) }
+    #expect(missing == [])
+  }
+}

@@ -115,4 +115,25 @@ private struct PublishedModels {
     let bytes = try planner.plan(try Encoded.model(model, .table4)).weightBytes
     #expect(bytes < (try planner.plan(model).weightBytes) * 0.4)
   }
+
+  /// As published: weights and activations in 8 bits bring these two about two fifths.
+  @Test(
+    .enabled(if: PublishedModels.isThere, PublishedModels.absence),
+    arguments: [
+      ("resnet50_224_ios17", "iphone-14-pro", 0.94 / 1.52),
+      ("mobilenet_v2_224_ios17", "iphone-14-pro", 0.27 / 0.48),
+      ("resnet50_224_ios17", "iphone-15-pro", 0.77 / 1.38),
+      ("mobilenet_v2_224_ios17", "iphone-15-pro", 0.20 / 0.49),
+    ])
+  func integersMoveTheEstimateAsPublished(
+    _ name: String, _ device: String, _ published: Double
+  ) throws {
+    let model = try PublishedModels().model(name)
+    let device = try Plans.device(device)
+    let plain = try LatencyEstimator(model, device: device).latency(.standard)
+    let integers = try LatencyEstimator(try Encoded.model(model, .integers), device: device)
+      .latency(.standard)
+    let ratio = integers / plain
+    #expect(ratio < published * 1.35 && ratio > published / 1.35)
+  }
 }

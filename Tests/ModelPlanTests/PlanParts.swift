@@ -4,6 +4,7 @@ import ModelOperations
 import ModelSpec
 import ModelTensors
 import TestSupport
+import Testing
 
 @testable import ModelPlan
 
@@ -104,6 +105,8 @@ enum Encoded {
   enum Scheme {
     case int8
     case table4
+    /// Weights and activations in 8 bits, as converters write them.
+    case integers
   }
 
   static func model(_ model: Model, _ scheme: Scheme) throws -> Model {
@@ -113,13 +116,53 @@ enum Encoded {
       var function = function
       for (opset, block) in function.specializations {
         var block = block
-        block.operations = try block.operations.map { try encoded($0, scheme) }
+        block.operations = try block.operations.flatMap { operation in
+          try quantized(operation, scheme) + [encoded(operation, scheme)]
+        }
+        if scheme == .integers { bindQuantized(&block) }
         function.specializations[opset] = block
       }
       program.functions[name] = function
     }
     model.program = program
     return model
+  }
+
+  /// The inputs of an operation that converters quantize: of convolutions and of additions.
+  private static func activations(_ operation: GraphOperation) -> [(input: String, value: String)] {
+    let inputs = ["conv": ["x"], "add": ["x", "y"]][operation.type] ?? []
+    return inputs.compactMap { input in operation.inputs[input]?.name.map { (input, $0) } }
+  }
+
+  /// `quantize` and `dequantize` before an operation.
+  private static func quantized(
+    _ operation: GraphOperation, _ scheme: Scheme
+  ) throws -> [GraphOperation] {
+    guard scheme == .integers, let output = operation.outputs.first?.name else { return [] }
+    let one = try #require(Value(.float16, [], packed: [0, 60]))
+    func make(_ type: String, _ input: String, _ name: String) -> GraphOperation {
+      var inputs: NamedList<Argument> = ["input": .name(input), "scale": .value(one)]
+      if type == "quantize" { inputs["output_dtype"] = .value(.string("int8")) }
+      return GraphOperation(
+        type: type, inputs: inputs, outputs: [NamedValueType(name, nil)],
+        attributes: ["name": .string(name)])
+    }
+    return activations(operation).flatMap { input, value in
+      [
+        make("quantize", value, "\(output)_\(input)_q"),
+        make("dequantize", "\(output)_\(input)_q", "\(output)_\(input)_d"),
+      ]
+    }
+  }
+
+  /// Binds operations to what was put before them.
+  private static func bindQuantized(_ block: inout Block) {
+    for index in block.operations.indices {
+      guard let output = block.operations[index].outputs.first?.name else { continue }
+      for (input, _) in activations(block.operations[index]) {
+        block.operations[index].inputs[input] = .name("\(output)_\(input)_d")
+      }
+    }
   }
 
   private static func encoded(
@@ -133,7 +176,7 @@ enum Encoded {
     result.attributes["val"] = nil
     let offset = weight.reference.offset
     switch scheme {
-    case .int8:
+    case .int8, .integers:
       let channels = shape[0]
       result.type = "constexpr_affine_dequantize"
       result.attributes["quantized_data"] = try Plans.zeros(.int8, shape, at: offset)

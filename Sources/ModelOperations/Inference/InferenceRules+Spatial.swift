@@ -5,7 +5,7 @@ extension InferenceRules {
   /// Convolution, pooling, resizing and other operations on the axes behind batch and channels.
   static let spatial = table(
     (
-      "conv",
+      "conv conv_quantized",
       { call throws(InferenceFault) in
         let x = try call.tensor("x")
         let shape = try call.shape("x")

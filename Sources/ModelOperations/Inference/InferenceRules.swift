@@ -15,6 +15,9 @@ enum InferenceRules {
     try all[call.operation.type]?(call)
   }
 
+  /// Whether an operation has a rule.
+  static func hasRule(_ type: String) -> Bool { all[type] != nil }
+
   private static let all: [String: Rule] = {
     var rules: [String: Rule] = [:]
     for group in [elementwise, reductions, layers, spatial, layout, indexing, constants, others] {

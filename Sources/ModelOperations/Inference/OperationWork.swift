@@ -81,7 +81,7 @@ private struct WorkShapes {
   var channelsPerGroup: Int? {
     guard let weight = shape("weight"), weight.count > 2 else { return nil }
     switch operation.type {
-    case "conv": return weight[1]
+    case "conv", "conv_quantized": return weight[1]
     case "conv_transpose":
       return weight[0] / max(inference.constant(operation, "groups")?.intValue ?? 1, 1)
     default: return nil
@@ -90,7 +90,7 @@ private struct WorkShapes {
 
   func multiplyAdds(_ elements: Double) -> Double {
     switch operation.type {
-    case "conv":
+    case "conv", "conv_quantized":
       guard let weight = shape("weight"), weight.count > 2 else { return 0 }
       return elements * weight.dropFirst().reduce(1) { $0 * Double($1) }
     case "conv_transpose":
