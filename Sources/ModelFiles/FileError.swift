@@ -16,6 +16,8 @@ public enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
   case unsupported(_ path: String, _ message: String)
   /// The output is there already and may not be replaced.
   case exists(_ path: String)
+  /// No output may stand there, whatever is asked for.
+  case place(_ path: String, _ message: String)
   /// The system refused `action` with the error number `errno`.
   case system(_ path: String, _ action: String, errno: Int32)
 
@@ -23,7 +25,7 @@ public enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
   public var path: String {
     switch self {
     case .missing(let path), .malformed(let path, _, _), .unsupported(let path, _),
-      .exists(let path), .system(let path, _, _):
+      .exists(let path), .place(let path, _), .system(let path, _, _):
       path
     }
   }
@@ -35,6 +37,7 @@ public enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
     case .malformed: "malformed"
     case .unsupported: "unsupported"
     case .exists: "exists"
+    case .place: "output"
     case .system: "system"
     }
   }
@@ -47,6 +50,7 @@ public enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
       if let offset { "\(message) (byte offset \(offset))" } else { message }
     case .unsupported(_, let message): message
     case .exists: "already exists"
+    case .place(_, let message): message
     case .system(_, let action, let code): "cannot \(action): \(String(cString: strerror(code)))"
     }
   }
@@ -75,6 +79,7 @@ public enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
       return .malformed(place, message, offset: offset)
     case .unsupported(_, let message): return .unsupported(place, message)
     case .exists: return .exists(place)
+    case .place(_, let message): return .place(place, message)
     case .system(_, let action, let code): return .system(place, action, errno: code)
     }
   }

@@ -14,7 +14,7 @@ struct OutputTarget: Sendable {
   /// Checks that the place is free, or that what stands there may be replaced.
   ///
   /// - Parameter isModel: Whether a model is to stand there, which replaces models only.
-  /// - Throws: ``FileError/exists(_:)`` without `force`; ``FileError/unsupported(_:_:)`` when
+  /// - Throws: ``FileError/exists(_:)`` without `force`; ``FileError/place(_:_:)`` when
   ///   replacing would remove something that is no model: a device, a file or a folder of other
   ///   things.
   init(_ output: String, force: Bool, isModel: Bool = true) throws(FileError) {
@@ -22,19 +22,19 @@ struct OutputTarget: Sendable {
     self.force = force
     let name = PathNames.last(path)
     if path.isEmpty || path.utf8.contains(0) || [".", "..", "/"].contains(name) {
-      throw .unsupported(output, "not a name for an output")
+      throw .place(output, "not a name for an output")
     }
     guard FileSystem.exists(path) else { return }
     if !force { throw .exists(path) }
     switch FileSystem.kind(path) {
-    case .other: throw .unsupported(path, "not a regular file, so it is not replaced")
+    case .other: throw .place(path, "not a regular file, so it is not replaced")
     case .folder:
       let wasModel =
         FileSystem.exists(path + "/coremldata.bin")
         || FileSystem.exists(path + "/Manifest.json") && FileSystem.kind(path + "/Data") == .folder
       let names = try FileSystem.names(in: path)
       guard wasModel || names.isEmpty else {
-        throw .unsupported(path, "a folder that is no model package, so it is not replaced")
+        throw .place(path, "a folder that is no model package, so it is not replaced")
       }
     case .file:
       if !isModel { break }
@@ -45,7 +45,7 @@ struct OutputTarget: Sendable {
           }
         } ?? false
       guard wasModel else {
-        throw .unsupported(path, "a file that is no model, so it is not replaced")
+        throw .place(path, "a file that is no model, so it is not replaced")
       }
     case nil: break
     }

@@ -39,6 +39,7 @@ struct Failure: Error {
         case .malformed: (2, "malformed")
         case .unsupported: (2, "unsupported")
         case .exists: (64, "exists")
+        case .place: (64, "output")
         case .system: (74, "system")
         }
       let hint = kind == "exists" ? "--force replaces it" : error.hint
