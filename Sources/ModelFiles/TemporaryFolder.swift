@@ -10,15 +10,19 @@ import Synchronization
 #endif
 
 /// A folder for work in progress, removed with all it holds on ``remove()``, on deinit, and when
-/// SIGINT, SIGTERM or SIGHUP ends the process.
+/// SIGINT, SIGTERM or SIGHUP ends the process. One beside an output whose process is killed goes with the
+/// next output of the same name.
 package final class TemporaryFolder: Sendable {
   /// Where it is.
   package let path: String
+  /// The folder, open and locked while this object lives; −1 where that is not possible.
+  private let descriptor: Int32
 
   /// Makes a hidden folder in the one that holds `output`, so that a rename can finish the work.
   convenience init(besides output: String) throws(FileError) {
     let last = PathNames.last(output)
     let name = last.utf8.count > 150 ? "model" : last  // names have at most 255 bytes
+    TemporaryFolder.removeLeftovers(in: PathNames.parent(output), prefix: ".\(name).")
     do {
       try self.init(in: PathNames.parent(output), prefix: ".\(name).")
     } catch .system(_, _, let code) {
@@ -39,9 +43,51 @@ package final class TemporaryFolder: Sendable {
     let path = (folder == "/" ? "" : folder) + "/\(prefix)\(getpid())-\(random).tmp"
     self.path = path
     try TemporaryFolders.make(path, mode: mode)
+    descriptor = TemporaryFolder.locked(path) ?? -1
   }
 
-  deinit { remove() }
+  deinit {
+    remove()
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Opens and locks a folder; nil when somebody else has locked it, or it cannot be locked.
+  private static func locked(_ path: String) -> Int32? {
+    guard
+      let descriptor = try? FileSystem.open(
+        path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, action: "open")
+    else { return nil }
+    if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
+    close(descriptor)
+    return nil
+  }
+
+  /// Seconds after which a folder that nobody has locked is one of a process that was killed; before,
+  /// its maker may be about to lock it.
+  private static let youth = 60
+
+  /// Removes the folders of processes that were killed.
+  private static func removeLeftovers(in folder: String, prefix: String) {
+    guard let names = try? FileSystem.names(in: folder) else { return }
+    for name in names where isOwn(name, prefix: prefix) {
+      let path = (folder == "/" ? "" : folder) + "/" + name
+      var status = stat()
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+        status.st_uid == geteuid(), time(nil) - status.st_mtimeSeconds > youth,
+        let descriptor = locked(path)
+      else { continue }
+      FileSystem.removeTree(path)
+      close(descriptor)
+    }
+  }
+
+  /// Whether a name is one that this class gives: the prefix, a process and a random number.
+  private static func isOwn(_ name: String, prefix: String) -> Bool {
+    guard name.hasPrefix(prefix), name.hasSuffix(".tmp") else { return false }
+    let parts = name.dropFirst(prefix.count).dropLast(4).split(
+      separator: "-", omittingEmptySubsequences: false)
+    return parts.count == 2 && Int(parts[0]) != nil && UInt32(parts[1], radix: 36) != nil
+  }
 
   /// Removes the folder; a second call does nothing.
   package func remove() { TemporaryFolders.remove(path) }
@@ -117,5 +163,16 @@ private final class SignalWatch: Sendable {
     }
     // A file beyond the process's size limit is then an error of the write, not the end.
     if let previous = signal(SIGXFSZ, SIG_IGN) { _ = signal(SIGXFSZ, previous) }
+  }
+}
+
+extension stat {
+  /// When the contents last changed, in seconds since 1970.
+  fileprivate var st_mtimeSeconds: Int {
+    #if canImport(Darwin)
+      Int(st_mtimespec.tv_sec)
+    #else
+      Int(st_mtim.tv_sec)
+    #endif
   }
 }
