@@ -18,7 +18,10 @@ enum CompressCommand: Command {
       .value(
         "target-size", "SIZE",
         "choose schemes per weight for a model of SIZE, unpacked: 5MB, 800kB"),
-      .value("menu", "NAMES", "schemes to choose from, such as int8,lut4,sparse75 (default: all)"),
+      .value(
+        "menu", "NAMES",
+        "schemes to choose from, such as int8,lut4,sparse75 (default: all that suit the model; "
+          + "uint8, uint4 and lut1 for ML Programs only by name)"),
       .value("save-config", "FILE", "write the chosen recipe as a configuration"),
     ] + Option.compressing
   static let discussion = """

@@ -35,10 +35,12 @@ struct Option: Sendable {
   ]
 
   /// Options of the commands that write a model.
-  static let output: [Option] = [
-    .value("output", short: "o", "OUT", "where to write: .mlpackage, .mlmodel, .zip or .pkg"),
-    .flag("force", "replace OUT if it exists"),
-  ]
+  static let output = output("where to write: .mlpackage, .mlmodel, .zip or .pkg")
+
+  /// The same with another text for `--output`.
+  static func output(_ help: String) -> [Option] {
+    [.value("output", short: "o", "OUT", help), .flag("force", "replace OUT if it exists")]
+  }
 }
 
 /// A command line that is wrong; exit code 64.

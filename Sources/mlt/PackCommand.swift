@@ -4,7 +4,7 @@ import ModelFiles
 enum PackCommand: Command {
   static let name = "pack"
   static let summary = "pack a package folder into an archive"
-  static let options = Option.output
+  static let options = Option.output("the archive: .zip or .pkg")
   static let discussion = """
     Packs a model into a zip archive: the same model gives the same bytes (fixed dates, sorted
     names). Without -o the archive stands beside MODEL under its name with .zip behind it.
@@ -37,7 +37,7 @@ enum UnpackCommand: Command {
   static let name = "unpack"
   static let summary = "unpack an archive into a package folder"
   static let operands = "ARCHIVE"
-  static let options = Option.output
+  static let options = Option.output("the model: .mlpackage, .mlmodel or .mlmodelc")
   static let discussion = """
     Unpacks the model in a zip archive, whatever the archive is called. Without -o the model
     stands beside ARCHIVE under its name without .zip or .pkg, with the ending of its form.

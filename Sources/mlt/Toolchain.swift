@@ -18,7 +18,7 @@ enum Toolchain {
     let lines =
       [
         "usage: mlt COMMAND [options] MODEL…", "",
-        "Reads, inspects, compresses and compiles Core ML models.", "", "Commands",
+        "Reads, inspects, compresses, plans and compiles Core ML models.", "", "Commands",
       ] + table.lines() + [
         "", "mlt COMMAND --help tells the options of a command; mlt --version the version.",
         "Exit codes: 0 done, 1 a check failed or nothing was compressed, 2 the model cannot be",
