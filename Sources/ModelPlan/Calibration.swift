@@ -8,9 +8,9 @@
 ///
 /// `make calibrate` fits them and writes the data file; docs/plan.md has their meaning and the errors.
 public struct Calibration: Sendable, Codable, Equatable {
-  /// Multiply-adds of 16-bit floats per second for each marketed TOPS.
+  /// Multiply-adds of 16-bit floats per second for each TOPS of 16-bit floats.
   public var productsPerTops: Double
-  /// Bytes of activations per second for each marketed TOPS.
+  /// Bytes of activations per second for each TOPS of 16-bit floats.
   public var activationBytesPerTops: Double
   /// The share of the memory's rate at which weights come.
   public var weightShare: Double
