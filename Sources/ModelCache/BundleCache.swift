@@ -113,8 +113,12 @@ public struct BundleCache: Sendable {
         path: file.path, bytes: file.byteCount, modified: try FileStatus(path: path).modified,
         sha256: sha256)
     }
+    // A damaged entry leaves its versions: the new bundle is what they stood for.
+    let version = source.version(for: request)
+    let known = CacheRecord.read(folder.record(key.digest), as: CacheEntry.self)
+    let versions = (known?.key == key ? known?.versions ?? [] : []).filter { $0 != version }
     let entry = CacheEntry(
-      key: key, versions: [source.version(for: request)], source: source.path,
+      key: key, versions: versions + [version], source: source.path,
       sourceFiles: source.content.files, created: FileStatus.now, files: files,
       unproved: result.unproved, dropped: result.dropped)
     try FolderWriter(place, shownAs: folder.entry(key.digest))

@@ -10,8 +10,9 @@ import Synchronization
 #endif
 
 /// A folder for work in progress, removed with all it holds on ``remove()``, on deinit, and when
-/// SIGINT, SIGTERM or SIGHUP ends the process. One beside an output whose process is killed goes with the
-/// next output of the same name.
+/// SIGINT, SIGTERM or SIGHUP ends the process.
+///
+/// One beside an output whose process is killed goes with the next output of the same name.
 package final class TemporaryFolder: Sendable {
   /// Where it is.
   package let path: String

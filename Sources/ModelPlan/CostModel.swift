@@ -160,8 +160,8 @@ struct CostModel: Sendable {
     case (.gpu, .blockwise), (.gpu, .table), (.gpu, .affine): !chip.isPhone || chip.generation >= 16
     case (.gpu, .sparse): false
     case (.ne, .table), (.ne, .sparse): chip.generation >= 14
-    case (.ne, .affine): chip.generation > 14 || chip.isPhone && chip.generation >= 14
-    case (.ne, .blockwise): chip.generation >= 15
+    case (.ne, .affine): chip.ruleGeneration >= 14
+    case (.ne, .blockwise): chip.ruleGeneration >= 15
     }
   }
 }

@@ -134,12 +134,18 @@ public struct Chip: Sendable, Codable, Equatable {
     case dram = "dram_gb_per_s"
   }
 
+  /// The generation by which the rules of placement and of encodings go: reports name M2 beside A14, M3
+  /// beside A15, M4 beside A16.
+  var ruleGeneration: Int { isPhone ? generation : generation - 1 }
+
+  static let onChipName = "NE on-chip MB"
+
   /// The figures by name, for listings.
   public var figures: [(name: String, figure: Figure)] {
     var list: [(String, Figure)] = [("memory GB/s", dram)]
     if let ne {
       if let marketed = ne.marketedTops { list.append(("NE marketed TOPS", marketed)) }
-      list += [("NE fp16 TOPS", ne.fp16Tops), ("NE on-chip MB", ne.onChipMb)]
+      list += [("NE fp16 TOPS", ne.fp16Tops), (Chip.onChipName, ne.onChipMb)]
       if let bandwidth = ne.bandwidth { list.append(("NE GB/s", bandwidth)) }
       if let dispatch = ne.dispatchMs { list.append(("NE dispatch ms", dispatch)) }
     }

@@ -87,8 +87,9 @@ public struct DeviceCatalog: Sendable, Codable, Equatable {
     if let device = devices.first(where: { $0.name == name }), let chip = chip(device.chip) {
       return Choice(name: name, title: device.title, os: device.os, chip: chip)
     }
-    return chip(name).map {
-      Choice(name: name, title: $0.title, os: $0.isPhone ? "iOS 26" : "macOS 26", chip: $0)
+    return chip(name).map { chip in
+      let os = devices.last { $0.chip == name }?.os ?? (chip.isPhone ? "iOS 26" : "macOS 26")
+      return Choice(name: name, title: chip.title, os: os, chip: chip)
     }
   }
 

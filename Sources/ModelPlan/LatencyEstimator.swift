@@ -31,6 +31,15 @@ struct PlanTimes: Sendable {
   /// The sum of all, the start of the first unit included.
   let latency: Double
 
+  /// The share of the latency that CPU, GPU and changes of unit take.
+  var otherShare: Double {
+    let others = zip(units, estimates).reduce(0) { sum, pair in
+      sum + (pair.0 == .ne ? 0 : pair.1?.milliseconds ?? 0)
+    }
+    guard units.contains(.ne), latency > 0 else { return 1 }
+    return (others + transfers.reduce(0) { $0 + $1.milliseconds }) / latency
+  }
+
   /// Those of the faster of two placements: with weights beside other operations, and waited for.
   init(_ placement: Placement) {
     let beside = placement.assign(waitingForWeights: false)

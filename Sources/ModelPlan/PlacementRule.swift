@@ -31,6 +31,7 @@ public struct PlacementRule: Sendable, Equatable {
 enum PlacementRules {
   /// What the rules see beside an operation.
   struct Context: Sendable {
+    /// ``Chip/ruleGeneration``.
     var generation: Int
     var isPhone: Bool
     /// Whether an input of the function has several shapes.
@@ -157,7 +158,7 @@ enum PlacementRules {
         .reported, hint: "reduce in two steps")
     }
     if type == "conv", let width = node.kernelWidth {
-      let most = context.generation >= 14 && !context.isFirstMac ? 16 : 13
+      let most = context.generation >= 14 ? 16 : 13
       if width > most {
         return PlacementRule(
           "kernel-width", "a kernel \(width) wide, the limit is \(most)", reports, .reported,
@@ -196,11 +197,6 @@ enum PlacementRules {
       "model-size", "the model is larger than 1 GB, the limit on iPhones",
       "Apple's documentation", .documented, hint: "compress it, or split it into parts")
   }
-}
-
-extension PlacementRules.Context {
-  /// M1 has narrower kernels than A14; its chip is no phone's.
-  var isFirstMac: Bool { generation == 14 && !isPhone }
 }
 
 extension PlanGraph.Node {

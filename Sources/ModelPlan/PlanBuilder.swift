@@ -25,11 +25,11 @@ struct PlanBuilder {
     return Plan(
       function: function, device: planner.device.title, chip: planner.device.chip.name,
       os: planner.device.os, units: planner.units.rawValue, latency: times.latency,
-      range: range(times.latency, units),
+      range: range(times),
       multiplyAdds: operations.reduce(0) { $0 + $1.multiplyAdds },
       weightBytes: weightBytes(units), peakActivationBytes: live.max() ?? 0, liveBytes: live,
       operations: operations, transfers: times.transfers, advice: advice(operations, units),
-      notes: notes(units), roofs: planner.roofs)
+      notes: notes(times), roofs: planner.roofs)
   }
 
   private func operation(_ index: Int, _ times: PlanTimes) -> Plan.Operation {
@@ -72,11 +72,14 @@ struct PlanBuilder {
     }
   }
 
-  /// Wider where other units than the calibrated one take part.
-  private func range(_ latency: Double, _ units: [ComputeUnit]) -> (low: Double, high: Double) {
+  /// The share of the latency up to which CPU and GPU do not matter.
+  private static let smallShare = 0.02
+
+  /// Wider where other units than the calibrated one matter.
+  private func range(_ times: PlanTimes) -> (low: Double, high: Double) {
     let calibration = planner.calibration
-    let isCalibrated = units.allSatisfy { $0 == .ne }
-    return isCalibrated
+    let latency = times.latency
+    return times.otherShare <= PlanBuilder.smallShare
       ? (latency * calibration.low, latency * calibration.high)
       : (latency * min(calibration.low, 0.4), latency * max(calibration.high, 2.5))
   }
@@ -117,15 +120,18 @@ struct PlanBuilder {
     return found.values.sorted { ($1.cost, $0.rule, $0.message) < ($0.cost, $1.rule, $1.message) }
   }
 
-  private func notes(_ units: [ComputeUnit]) -> [String] {
+  private func notes(_ times: PlanTimes) -> [String] {
     var notes: [String] = []
-    let derived = planner.device.chip.figures.filter { $0.figure.confidence == .derived }
+    // What lies beside the Neural Engine is listed, but no estimate uses it.
+    let derived = planner.device.chip.figures.filter {
+      $0.figure.confidence == .derived && $0.name != Chip.onChipName
+    }
     if !derived.isEmpty {
       notes.append(
         "figures of the chip without a publication (confidence D): "
           + derived.map(\.name).joined(separator: ", "))
     }
-    if units.contains(where: { $0 != .ne }) {
+    if times.otherShare > PlanBuilder.smallShare {
       notes.append("times of CPU and GPU rest on peak rates alone, no table fixes them")
     }
     if let unknownSizes {

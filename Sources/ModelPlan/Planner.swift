@@ -138,7 +138,7 @@ public struct Planner: Sendable {
         hint: "give it with --shape \(input)=1,3,224,224")
     }
     var context = PlacementRules.Context(
-      generation: device.chip.generation, isPhone: device.chip.isPhone)
+      generation: device.chip.ruleGeneration, isPhone: device.chip.isPhone)
     context.isFlexible = flexibility.isFlexible
     context.isEnumerated = flexibility.isEnumerated
     context.modelBytes = graph.uniqueWeights.reduce(0) { $0 + $1.storedBytes }

@@ -68,6 +68,14 @@ import Testing
     }
   }
 
+  @Test func bundlesMadeAgainKeepTheirVersions() throws {
+    let path = try cache.bundle(fixture.request { $0.modelVersion = "2.0" }).path
+    try Data([1]).write(to: URL(fileURLWithPath: path + "/model.mil"))
+    #expect(try cache.bundle(fixture.request()).miss?.cause == .damaged)
+    #expect(try cache.latest(named: "m", version: "2.0").path == path)
+    #expect(try cache.latest(named: "m", version: "2.0-beta").path == path)
+  }
+
   @Test func removal() throws {
     #expect(try cache.remove(named: "m", version: "1.9").removed.count == 1)
     #expect(try versions == ["1.10", "2.0-beta"])

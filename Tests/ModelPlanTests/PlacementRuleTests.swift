@@ -71,7 +71,7 @@ import Testing
     #expect(Plans.rule("reduce_argmax", [1, 2048]) == nil)
   }
 
-  @Test(arguments: [(14, false, 13), (14, true, 16), (16, true, 16)])
+  @Test(arguments: [(13, false, 13), (14, true, 16), (16, true, 16)])
   func kernelsThatAreTooWide(_ generation: Int, _ isPhone: Bool, _ most: Int) throws {
     func rule(_ width: Int) throws -> PlacementRule? {
       let graph = Plans.graph(
@@ -141,5 +141,29 @@ extension Plans {
     _ type: String, _ shape: [Int], _ context: PlacementRules.Context
   ) -> PlacementRule? {
     rule(type, shape, .float16, on: .ne, context)
+  }
+}
+
+@Suite struct RuleGenerationTests {
+  /// Reports name M2 beside A14, M3 beside A15, M4 beside A16.
+  @Test(arguments: [
+    ("a14", 14), ("a16", 16), ("m1", 13), ("m2-max", 14), ("m3", 15), ("m4-pro", 16),
+  ]) func generations(_ chip: String, _ expected: Int) throws {
+    #expect(try Plans.device(chip).chip.ruleGeneration == expected)
+  }
+
+  @Test(arguments: [
+    ("m2", PlanWeight.Encoding.blockwise, false), ("m3", .blockwise, true),
+    ("a15", .blockwise, true),
+    ("m1", .table, true), ("a13", .table, false), ("m1", .affine, false), ("m2", .affine, true),
+  ]) func encodingsReadAsStored(
+    _ chip: String, _ encoding: PlanWeight.Encoding, _ isStored: Bool
+  ) throws {
+    var weight = try #require(PlanWeight(try Plans.zeros(.float16, [64, 64], at: 64)))
+    weight.storedBytes = 100
+    weight.denseBytes = 8192
+    weight.encodings = [encoding]
+    let cost = CostModel(chip: try Plans.device(chip).chip, calibration: .standard)
+    #expect(cost.bytes(of: weight, on: .ne) == (isStored ? 100 : 8192))
   }
 }
