@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What a run of the executable left.
 public struct RunResult: Sendable {
@@ -67,7 +68,7 @@ public enum Executable {
     process.standardError = error
     let ended = DispatchSemaphore(value: 0)
     process.terminationHandler = { _ in ended.signal() }
-    try unmasked { try process.run() }
+    try starting.withLock { _ in try unmasked { try process.run() } }
     started(process.processIdentifier)
     var isTimedOut = false
     if ended.wait(timeout: .now() + timeLimit) == .timedOut {
@@ -81,6 +82,9 @@ public enum Executable {
       output: String(decoding: try files.bytes("output"), as: UTF8.self),
       error: String(decoding: try files.bytes("error"), as: UTF8.self), isTimedOut: isTimedOut)
   }
+
+  /// Held while a process starts: Foundation does not start several at a time safely.
+  public static let starting = Mutex(())
 
   /// Runs `body` with no signal blocked: a process inherits the mask of the thread that starts it,
   /// and the threads that run tests block most signals.
