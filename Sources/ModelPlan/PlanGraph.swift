@@ -47,8 +47,6 @@ public struct PlanGraph: Sendable {
   public var inputs: [String: InferredType]
   /// Names of the values that the function yields.
   public var outputs: [String]
-  /// Whether the shape of an input has no default in numbers.
-  public var hasUnknownShapes: Bool
 
   /// The graph of a function.
   ///
@@ -75,7 +73,6 @@ public struct PlanGraph: Sendable {
       nodes.append(Node(step, inference, constants))
     }
     QuantizedActivations.apply(to: &nodes)
-    hasUnknownShapes = nodes.contains { $0.work == nil }
   }
 }
 

@@ -210,3 +210,43 @@ import Testing
     #expect(missing == [])
   }
 }
+
+@Suite struct InferenceBoundsTests {
+  private static let hostile = [Int64.max, .min, Int64.max / 2 + 1, -1, 0]
+
+  private func value(_ numbers: [Int64]) -> Argument {
+    .value(Value(.int64, [numbers.count], .longInts(numbers)))
+  }
+
+  @Test(arguments: hostile, hostile) func numbersThatNoTensorHas(_ one: Int64, _ other: Int64) {
+    let inputs: [(String, NamedList<Argument>)] = [
+      ("range_1d", ["start": value([one]), "end": value([other]), "step": value([2])]),
+      ("slice_by_index", ["x": .name("x"), "begin": value([one]), "end": value([other])]),
+      ("slice_by_size", ["x": .name("x"), "begin": value([one]), "size": value([other])]),
+      ("mod", ["x": value([one]), "y": value([other])]),
+      ("floor_div", ["x": value([one]), "y": value([other])]),
+      ("reshape", ["x": .name("x"), "shape": value([one, other])]),
+      ("tile", ["x": .name("x"), "reps": value([one])]),
+      ("pad", ["x": .name("x"), "pad": value([one, other])]),
+      ("gather", ["x": .name("x"), "indices": value([one]), "axis": value([other])]),
+      (
+        "max_pool",
+        [
+          "x": .name("image"), "kernel_sizes": value([one]), "strides": value([other]),
+          "pad_type": .value(.string("custom")), "pad": value([one, other]),
+        ]
+      ),
+    ]
+    for (type, inputs) in inputs {
+      let operation = GraphOperation(
+        type: type, inputs: inputs, outputs: [NamedValueType("y", nil)])
+      let function = Function(
+        inputs: [
+          NamedValueType("x", .tensor(.float16, [Int.max])),
+          NamedValueType("image", .tensor(.float16, [1, 1, Int.max])),
+        ], opset: "CoreML7",
+        specializations: ["CoreML7": Block(outputs: ["y"], operations: [operation])])
+      #expect(ShapeInference(function).steps.count == 1, "\(type)")
+    }
+  }
+}

@@ -132,7 +132,8 @@ extension InferenceRules {
       }
       let pad = type == "custom" ? pads[2 * axis] &+ pads[2 * axis + 1] : 0
       sizes.append(
-        .known((size &- 1) &* strides[axis] &+ dilations[axis] &* (kernel &- 1) &+ 1 &- pad))
+        call.symbols.size(
+          (size &- 1) &* strides[axis] &+ dilations[axis] &* (kernel &- 1) &+ 1 &- pad))
     }
     return tensor(
       x.elementType, [shape[0], call.symbols.product(weight[1], .known(groups))] + sizes)
@@ -271,14 +272,14 @@ private struct Window {
       let reach = steps[axis] &* (width &- 1) &+ 1
       let free = size &+ pads[2 * axis] &+ pads[2 * axis + 1] &- reach
       guard free >= 0 else { throw call.fault("The window is larger than the padded input.") }
-      var places = free / strides[axis] + 1
+      var places = free / strides[axis] &+ 1
       if roundsUp, free % strides[axis] != 0,
         // The last window starts inside the input or the padding before it.
         places &* strides[axis] < size &+ pads[2 * axis]
       {
-        places += 1
+        places &+= 1
       }
-      sizes.append(.known(places))
+      sizes.append(call.symbols.size(places))
     }
     return sizes
   }

@@ -96,7 +96,7 @@ struct OperationCall {
   /// The elements of an input of integers, constant or computed from sizes; nil where they are not
   /// known.
   func integers(_ input: String) -> [SymbolicSize]? {
-    if let values = value(input)?.intValues { return values.map(SymbolicSize.known) }
+    if let values = value(input)?.intValues { return values.map { symbols.size($0) } }
     return type(input)?.tensor?.integers
   }
 
@@ -219,7 +219,7 @@ extension InferredType {
     guard case .tensor(var tensor) = self, let count = tensor.elementCount, count <= 64,
       tensor.elementType?.isInteger == true, let values = value.intValues
     else { return }
-    tensor.integers = values.map(SymbolicSize.known)
+    tensor.integers = values.map { symbols.size($0) }
     self = .tensor(tensor)
   }
 }

@@ -27,8 +27,14 @@ struct SymbolSource {
     return .symbol(count)
   }
 
-  /// The size of a number, a new symbol for nil.
-  mutating func size(_ value: Int?) -> SymbolicSize { value.map(SymbolicSize.known) ?? next() }
+  /// The largest number that is kept, on both sides of zero; no sum of a few of them overflows.
+  private static let limit = 1 << 48
+
+  /// The size of a number, a new symbol for nil and for numbers that no tensor has.
+  mutating func size(_ value: Int?) -> SymbolicSize {
+    guard let value, value.magnitude <= SymbolSource.limit else { return next() }
+    return .known(value)
+  }
 
   mutating func sum(_ left: SymbolicSize, _ right: SymbolicSize) -> SymbolicSize {
     switch (left, right) {
